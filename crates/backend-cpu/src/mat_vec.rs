@@ -1,0 +1,38 @@
+//! A·w and B·w from the compact rows.
+
+use std::sync::Arc;
+
+use cuzk_backend::{BackendError, Evaluations, MatVec};
+use cuzk_curve::Fr;
+use cuzk_r1cs::{CompactR1cs, PackedWitness};
+use ff::Field;
+
+use crate::CpuBackend;
+
+impl MatVec for CpuBackend {
+    type Matrices = Arc<CompactR1cs>;
+    type Witness = Arc<PackedWitness>;
+
+    fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Self::Matrices, BackendError> {
+        Ok(r1cs)
+    }
+
+    fn load_witness(&self, witness: Arc<PackedWitness>) -> Result<Self::Witness, BackendError> {
+        Ok(witness)
+    }
+
+    fn mat_vec(
+        &self,
+        matrices: &Self::Matrices,
+        witness: &Self::Witness,
+    ) -> Result<Evaluations<Vec<Fr>>, BackendError> {
+        let shape = matrices.shape;
+        let mut a = vec![Fr::ZERO; shape.domain()];
+        matrices.evaluate(&matrices.a, witness, &mut a)?;
+        // The row of input i is input_i * 0 = 0, so B stays zero there.
+        a[shape.constraints..shape.rows()].copy_from_slice(witness.inputs());
+        let mut b = vec![Fr::ZERO; shape.domain()];
+        matrices.evaluate(&matrices.b, witness, &mut b)?;
+        Ok(Evaluations { a, b })
+    }
+}

@@ -1,0 +1,2 @@
+//! The cuzk command.
+fn main() {}

@@ -1,0 +1,7 @@
+//! RecordingCS: a circuit to its matrices, without a witness. No alloc closure is ever called.
+
+mod coefficients;
+mod recording;
+
+pub use coefficients::Coefficients;
+pub use recording::{Recorded, RecordingCS};

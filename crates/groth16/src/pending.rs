@@ -1,0 +1,119 @@
+//! The second half of a proof: waiting for the sums, assembling, verifying.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use cuzk_backend::Backend;
+use cuzk_r1cs::PackedWitness;
+
+use crate::prover::{Inner, Sums};
+use crate::{Blinding, Groth16Error, Proof, verify};
+
+/// Seconds that each stage of a proof took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stages {
+    /// Bringing the witness to the backend.
+    pub upload_s: f64,
+    /// A·w and B·w.
+    pub mat_vec_s: f64,
+    /// The six transforms.
+    pub quotient_s: f64,
+    /// The H query's sum.
+    pub msm_h_s: f64,
+    /// The L query's sum.
+    pub msm_l_s: f64,
+    /// The A query's sum.
+    pub msm_a_s: f64,
+    /// The B query's sum in G1.
+    pub msm_b_g1_s: f64,
+    /// The B query's sum in G2.
+    pub msm_b_g2_s: f64,
+    /// The last few additions and multiplications.
+    pub assemble_s: f64,
+    /// The pairing check.
+    pub verify_s: f64,
+}
+
+/// A verified proof and how long it took.
+#[derive(Clone, Debug)]
+pub struct Proved {
+    /// The proof.
+    pub proof: Proof,
+    /// Seconds a stage.
+    pub stages: Stages,
+}
+
+/// A proof under way. It owns all that the work reads, so the caller keeps nothing alive; dropping it ends the work at
+/// the next stage.
+pub struct Pending<B: Backend> {
+    inner: Arc<Inner<B>>,
+    witness: Arc<PackedWitness>,
+    blinding: Blinding,
+    cancelled: Arc<AtomicBool>,
+    work: Option<JoinHandle<Result<Outcome, Groth16Error>>>,
+}
+
+/// The sums, or `None` where the work was cancelled, and what the stages took.
+type Outcome = (Option<Sums>, Stages);
+
+impl<B: Backend> Pending<B> {
+    pub(crate) fn spawn(
+        inner: Arc<Inner<B>>,
+        witness: Arc<PackedWitness>,
+        blinding: Blinding,
+    ) -> Result<Self, Groth16Error> {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let (worker, input, stop) = (
+            Arc::clone(&inner),
+            Arc::clone(&witness),
+            Arc::clone(&cancelled),
+        );
+        let work = thread::Builder::new()
+            .name("cuzk-prove".to_owned())
+            .spawn(move || {
+                let mut stages = Stages::default();
+                let stop = || stop.load(Ordering::Relaxed);
+                let sums = worker.sums(&input, &stop, &mut stages)?;
+                Ok((sums, stages))
+            })
+            .map_err(|error| Groth16Error::Thread(format!("did not start: {error}")))?;
+        Ok(Self {
+            inner,
+            witness,
+            blinding,
+            cancelled,
+            work: Some(work),
+        })
+    }
+
+    /// Waits for the work, assembles the proof and verifies it against the witness's public inputs.
+    ///
+    /// Errors: the work's own; [`cuzk_r1cs::R1csError::Unsatisfied`] naming the constraint where the witness is not
+    /// satisfied; [`Groth16Error::Invalid`] where it is and the proof does not verify all the same.
+    pub fn finish(mut self) -> Result<Proved, Groth16Error> {
+        let ended = || Groth16Error::Thread("ended without a result".to_owned());
+        let work = self.work.take().ok_or_else(ended)?;
+        let (sums, mut stages) = work.join().map_err(|_| ended())??;
+        let clock = Instant::now();
+        let proof = self.inner.assemble(sums.ok_or_else(ended)?, &self.blinding);
+        stages.assemble_s = clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
+        let valid = verify(&self.inner.prepared, &proof, &self.witness.inputs()[1..])?;
+        stages.verify_s = clock.elapsed().as_secs_f64();
+        if valid {
+            return Ok(Proved { proof, stages });
+        }
+        self.inner.check(&self.witness)?;
+        Err(Groth16Error::Invalid {
+            backend: self.inner.name(),
+        })
+    }
+}
+
+impl<B: Backend> Drop for Pending<B> {
+    fn drop(&mut self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}

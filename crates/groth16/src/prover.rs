@@ -1,0 +1,239 @@
+//! A key and a circuit on a backend, ready to prove.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bellpepper_core::Circuit;
+use cuzk_backend::Backend;
+use cuzk_cs_witness::WitnessCS;
+use cuzk_curve::{Fr, G1, G1Projective, G2, G2Projective};
+use cuzk_params::{Expected, Parameters, VerifyingKey};
+use cuzk_pce::Pce;
+use cuzk_r1cs::{CompactR1cs, Density, PackedWitness};
+use ff::Field;
+use group::Curve;
+use rand_core::{OsRng, RngCore};
+
+use crate::{Groth16Error, Pending, PreparedVerifyingKey, Proof, Proved, Stages};
+
+/// The randomness that makes a proof zero-knowledge. Never use it twice.
+#[derive(Clone, Debug)]
+pub struct Blinding {
+    /// Blinds A.
+    pub r: Fr,
+    /// Blinds B.
+    pub s: Fr,
+}
+
+impl Blinding {
+    /// Fresh randomness.
+    pub fn random(rng: &mut impl RngCore) -> Self {
+        Self {
+            r: Fr::random(&mut *rng),
+            s: Fr::random(rng),
+        }
+    }
+}
+
+/// A circuit and its key, resident on a backend.
+pub struct Prover<B: Backend> {
+    inner: Arc<Inner<B>>,
+}
+
+impl<B: Backend> Clone for Prover<B> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+pub(crate) struct Inner<B: Backend> {
+    backend: B,
+    r1cs: Arc<CompactR1cs>,
+    vk: VerifyingKey,
+    pub(crate) prepared: PreparedVerifyingKey,
+    matrices: B::Matrices,
+    h: B::Bases<G1>,
+    l: B::Query<G1>,
+    a: B::Query<G1>,
+    b_g1: B::Query<G1>,
+    b_g2: B::Query<G2>,
+}
+
+impl<B: Backend> Prover<B> {
+    /// Makes a circuit and its key resident. The key's counts must be the circuit's.
+    pub fn new(backend: B, pce: &Pce, key: &Parameters) -> Result<Self, Groth16Error> {
+        let r1cs = Arc::clone(pce.r1cs());
+        key.check_shape(&expected(&r1cs))?;
+        let (shape, density) = (r1cs.shape, &r1cs.density);
+        let b_variables = Arc::new(density.b());
+        let a_variables = Arc::new(density.a(shape));
+        let l_variables = Arc::new(Density::l(shape));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                matrices: backend.load_matrices(Arc::clone(&r1cs))?,
+                h: backend.load_bases(key.h().clone())?,
+                l: backend.load_query(key.l().clone(), l_variables, &r1cs)?,
+                a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
+                b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
+                b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
+                vk: key.vk().clone(),
+                prepared: PreparedVerifyingKey::from(key.vk()),
+                backend,
+                r1cs,
+            }),
+        })
+    }
+
+    /// The circuit.
+    pub fn r1cs(&self) -> &CompactR1cs {
+        &self.inner.r1cs
+    }
+
+    /// The key that verifies this prover's proofs.
+    pub fn verifying_key(&self) -> &PreparedVerifyingKey {
+        &self.inner.prepared
+    }
+
+    /// Runs a circuit for its witness and packs it.
+    pub fn witness<C: Circuit<Fr>>(&self, circuit: C) -> Result<PackedWitness, Groth16Error> {
+        let mut cs = WitnessCS::default();
+        cuzk_r1cs::synthesize(circuit, &mut cs)?;
+        Ok(cs.into_assignment().pack(&self.inner.r1cs)?)
+    }
+
+    /// Proves a circuit with its witness: [`Prover::witness`], [`Prover::start`] with fresh randomness, and
+    /// [`Pending::finish`].
+    pub fn prove<C: Circuit<Fr>>(&self, circuit: C) -> Result<Proof, Groth16Error> {
+        let witness = self.witness(circuit)?;
+        let pending = self.start(witness, Blinding::random(&mut OsRng))?;
+        Ok(pending.finish()?.proof)
+    }
+
+    /// The first half of a proof: hands the work to a thread of its own and returns. Nothing of the caller's is read
+    /// after that.
+    pub fn start(
+        &self,
+        witness: PackedWitness,
+        blinding: Blinding,
+    ) -> Result<Pending<B>, Groth16Error> {
+        Pending::spawn(Arc::clone(&self.inner), Arc::new(witness), blinding)
+    }
+}
+
+/// What a circuit says about its key.
+fn expected(r1cs: &CompactR1cs) -> Expected {
+    Expected {
+        inputs: r1cs.shape.inputs,
+        aux: r1cs.shape.aux,
+        domain: r1cs.shape.domain(),
+        a_aux: r1cs.density.a_aux.count_ones(),
+        b_inputs: r1cs.density.b_inputs.count_ones(),
+        b_aux: r1cs.density.b_aux.count_ones(),
+    }
+}
+
+/// The sums over the key's queries.
+pub(crate) struct Sums {
+    h: G1Projective,
+    l: G1Projective,
+    a: G1Projective,
+    b_g1: G1Projective,
+    b_g2: G2Projective,
+}
+
+impl<B: Backend> Inner<B> {
+    pub(crate) fn name(&self) -> &'static str {
+        self.backend.name()
+    }
+
+    pub(crate) fn check(&self, witness: &PackedWitness) -> Result<(), Groth16Error> {
+        Ok(self.r1cs.check(witness)?)
+    }
+
+    /// Everything after the witness but the assembly. `None` where `cancelled` says so between two stages.
+    pub(crate) fn sums(
+        &self,
+        witness: &Arc<PackedWitness>,
+        cancelled: &dyn Fn() -> bool,
+        stages: &mut Stages,
+    ) -> Result<Option<Sums>, Groth16Error> {
+        let backend = &self.backend;
+        let mut clock = Instant::now();
+        let mut lap = |stage: &mut f64| {
+            *stage = clock.elapsed().as_secs_f64();
+            clock = Instant::now();
+            cancelled()
+        };
+        let loaded = backend.load_witness(Arc::clone(witness))?;
+        if lap(&mut stages.upload_s) {
+            return Ok(None);
+        }
+        let evaluations = backend.mat_vec(&self.matrices, &loaded)?;
+        if lap(&mut stages.mat_vec_s) {
+            return Ok(None);
+        }
+        let quotient = backend.quotient(evaluations)?;
+        if lap(&mut stages.quotient_s) {
+            return Ok(None);
+        }
+        let h = backend.msm(&self.h, &quotient)?;
+        drop(quotient);
+        if lap(&mut stages.msm_h_s) {
+            return Ok(None);
+        }
+        let l = backend.msm_query(&self.l, &loaded)?;
+        if lap(&mut stages.msm_l_s) {
+            return Ok(None);
+        }
+        let a = backend.msm_query(&self.a, &loaded)?;
+        if lap(&mut stages.msm_a_s) {
+            return Ok(None);
+        }
+        let b_g1 = backend.msm_query(&self.b_g1, &loaded)?;
+        if lap(&mut stages.msm_b_g1_s) {
+            return Ok(None);
+        }
+        let b_g2 = backend.msm_query(&self.b_g2, &loaded)?;
+        if lap(&mut stages.msm_b_g2_s) {
+            return Ok(None);
+        }
+        Ok(Some(Sums {
+            h,
+            l,
+            a,
+            b_g1,
+            b_g2,
+        }))
+    }
+
+    /// A = alpha + sum_a + r delta, B = beta + sum_b + s delta, C = sum_h + sum_l + s A + r B - r s delta.
+    pub(crate) fn assemble(&self, sums: Sums, blinding: &Blinding) -> Proof {
+        let Blinding { r, s } = blinding;
+        let vk = &self.vk;
+        let a = sums.a + vk.alpha_g1 + vk.delta_g1 * r;
+        let b = sums.b_g2 + vk.beta_g2 + vk.delta_g2 * s;
+        let b_g1 = sums.b_g1 + vk.beta_g1 + vk.delta_g1 * s;
+        let c = sums.h + sums.l + a * s + b_g1 * r - vk.delta_g1 * (r * s);
+        Proof {
+            a: a.to_affine(),
+            b: b.to_affine(),
+            c: c.to_affine(),
+        }
+    }
+}
+
+impl<B: Backend> std::fmt::Debug for Prover<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shape = self.inner.r1cs.shape;
+        write!(f, "Prover({}, {shape:?})", self.inner.name())
+    }
+}
+
+impl Proved {
+    /// The proof's bytes.
+    pub fn to_bytes(&self) -> [u8; crate::PROOF_BYTES] {
+        self.proof.to_bytes()
+    }
+}

@@ -1,0 +1,116 @@
+//! The pre-compiled constraint evaluator (PCE): a circuit's R1CS recorded once, so that a proof needs only the witness.
+//!
+//! ```text
+//! circuit --RecordingCS--> Recorded --compile--> Pce --write / open / Cache--> file
+//!                                                 |
+//! circuit --WitnessCS--> Assignment --pack--------+--> evaluate (a, b, c), check
+//! ```
+//!
+//! [`Pce::record`] needs no witness: a blank circuit will do, and no alloc closure is called. Opening a file maps it,
+//! verifies its checksums and copies only the small parts. Any bytes are safe to open and to evaluate: what does not
+//! decode is a typed error.
+
+mod cache;
+mod classes;
+mod compile;
+mod error;
+mod file;
+mod format;
+mod hash;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bellpepper_core::Circuit;
+use cuzk_cs_recording::{Recorded, RecordingCS};
+use cuzk_curve::Fr;
+use cuzk_r1cs::{Assignment, CompactR1cs, PackedWitness};
+use ff::Field;
+
+pub use cache::Cache;
+pub use error::PceError;
+pub use format::VERSION;
+pub use hash::shape_hash;
+
+/// A compiled circuit.
+#[derive(Clone, Debug)]
+pub struct Pce {
+    r1cs: Arc<CompactR1cs>,
+}
+
+/// A·w, B·w and C·w, one value a constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evaluated {
+    /// A·w.
+    pub a: Vec<Fr>,
+    /// B·w.
+    pub b: Vec<Fr>,
+    /// C·w.
+    pub c: Vec<Fr>,
+}
+
+impl Pce {
+    /// Records and compiles a circuit. No alloc closure is called.
+    pub fn record<C: Circuit<Fr>>(circuit: C) -> Result<Self, PceError> {
+        let mut cs = RecordingCS::default();
+        cuzk_r1cs::synthesize(circuit, &mut cs)?;
+        Self::compile(cs.finish()?)
+    }
+
+    /// Compiles what was recorded.
+    pub fn compile(recorded: Recorded) -> Result<Self, PceError> {
+        let r1cs = compile::compile(recorded)?;
+        Ok(Self {
+            r1cs: Arc::new(r1cs),
+        })
+    }
+
+    /// The matrices, for a backend.
+    pub fn r1cs(&self) -> &Arc<CompactR1cs> {
+        &self.r1cs
+    }
+
+    /// Packs an assignment by this circuit's classes.
+    pub fn pack(&self, assignment: Assignment) -> Result<PackedWitness, PceError> {
+        Ok(assignment.pack(&self.r1cs)?)
+    }
+
+    /// A·w, B·w and C·w on the threads of the current rayon pool.
+    pub fn evaluate(&self, witness: &PackedWitness) -> Result<Evaluated, PceError> {
+        self.each_matrix(|rows, out| self.r1cs.evaluate(rows, witness, out))
+    }
+
+    /// [`Pce::evaluate`] on the calling thread alone.
+    pub fn evaluate_single_threaded(&self, witness: &PackedWitness) -> Result<Evaluated, PceError> {
+        self.each_matrix(|rows, out| self.r1cs.evaluate_single_threaded(rows, witness, out))
+    }
+
+    /// Bytes of the matrices and coefficients in memory: what a non-zero costs.
+    pub fn matrix_bytes(&self) -> usize {
+        let coefficients = self.coefficients.len() * size_of::<Fr>();
+        self.a.size_bytes() + self.b.size_bytes() + self.c.size_bytes() + coefficients
+    }
+
+    fn each_matrix(
+        &self,
+        evaluate: impl Fn(&cuzk_r1cs::Rows, &mut [Fr]) -> Result<(), cuzk_r1cs::R1csError>,
+    ) -> Result<Evaluated, PceError> {
+        let run = |rows| {
+            let mut out = vec![Fr::ZERO; self.shape.constraints];
+            evaluate(rows, &mut out).map(|()| out)
+        };
+        Ok(Evaluated {
+            a: run(&self.a)?,
+            b: run(&self.b)?,
+            c: run(&self.c)?,
+        })
+    }
+}
+
+impl Deref for Pce {
+    type Target = CompactR1cs;
+
+    fn deref(&self) -> &CompactR1cs {
+        &self.r1cs
+    }
+}

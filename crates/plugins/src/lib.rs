@@ -1,0 +1,1 @@
+//! Links the proof types into a binary.

@@ -1,0 +1,1 @@
+//! The Filecoin proof type PoRep as a plugin.

@@ -1,0 +1,112 @@
+//! A decoded SnapDeals request.
+
+use cuzk_curve::Fr;
+use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, scalar, wrong};
+use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
+use filecoin_hashers::Domain;
+use storage_proofs_core::compound_proof::CompoundProof;
+use storage_proofs_core::proof::ProofScheme;
+use storage_proofs_update::constants::h_default;
+use storage_proofs_update::{
+    EmptySectorUpdate, EmptySectorUpdateCircuit, EmptySectorUpdateCompound, PartitionProof, PublicInputs, PublicParams,
+};
+
+use crate::wire::decode_partition;
+
+/// Row of the registered update proofs: numbers 0 to 4.
+const ROWS: std::ops::Range<u64> = 0..1;
+
+/// An update's partitions and what they prove.
+pub struct SnapJob<Tree: SectorTree> {
+    circuit_id: &'static str,
+    params: PublicParams,
+    inputs: PublicInputs,
+    proofs: Vec<PartitionProof<Tree>>,
+}
+
+impl<Tree: SectorTree> SnapJob<Tree> {
+    /// Decodes a request for sectors of `size`.
+    ///
+    /// Errors: [`ProofApiError::Field`].
+    pub fn decode(request: &Request, size: SectorSize, circuit_id: &'static str) -> Result<Self, ProofApiError> {
+        size.row_of(request.registered_proof, ROWS).within("registered_proof")?;
+        let params = PublicParams::from_sector_size(size.bytes());
+        let items = &request.vanilla_proofs;
+        if items.len() != params.partition_count {
+            let wanted = format!("{} partitions", params.partition_count);
+            return Err(wrong(wanted, items.len())).within("vanilla_proofs");
+        }
+        let inputs = PublicInputs {
+            k: 0,
+            comm_r_old: commitment(&request.comm_r_old).within("comm_r_old")?,
+            comm_d_new: commitment(&request.comm_d_new).within("comm_d_new")?,
+            comm_r_new: commitment(&request.comm_r_new).within("comm_r_new")?,
+            h: h_default(params.sector_nodes),
+        };
+        let proofs = items.iter().enumerate().map(|(k, bytes)| {
+            decode_partition(bytes, size, &params).within_item(k).within("vanilla_proofs")
+        });
+        Ok(Self {
+            circuit_id,
+            proofs: proofs.collect::<Result<_, _>>()?,
+            inputs,
+            params,
+        })
+    }
+
+    /// The circuit of a partition with its witness.
+    ///
+    /// Errors: [`ProofApiError::Partition`], [`ProofApiError::Library`].
+    pub fn typed_circuit(&self, partition: usize) -> Result<EmptySectorUpdateCircuit<Tree>, ProofApiError> {
+        let proof = self.proofs.get(partition).ok_or(self.no_partition(partition))?;
+        EmptySectorUpdateCompound::circuit(&self.inputs, (), proof, &self.params, Some(partition))
+            .map_err(library("SnapDeals circuit"))
+    }
+
+    fn no_partition(&self, found: usize) -> ProofApiError {
+        ProofApiError::Partition {
+            found,
+            partitions: self.proofs.len(),
+        }
+    }
+}
+
+impl<Tree: SectorTree> Job for SnapJob<Tree> {
+    fn circuit_id(&self) -> &'static str {
+        self.circuit_id
+    }
+
+    fn partitions(&self) -> usize {
+        self.proofs.len()
+    }
+
+    fn public_inputs(&self, partition: usize) -> Result<Vec<Fr>, ProofApiError> {
+        if partition >= self.proofs.len() {
+            return Err(self.no_partition(partition));
+        }
+        EmptySectorUpdateCompound::<Tree>::generate_public_inputs(&self.inputs, &self.params, Some(partition))
+            .map_err(library("SnapDeals public inputs"))
+    }
+
+    fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
+        Ok(Box::new(self.typed_circuit(partition)?))
+    }
+
+    fn self_check(&self) -> Result<(), ProofApiError> {
+        let valid = EmptySectorUpdate::<Tree>::verify_all_partitions(&self.params, &self.inputs, &self.proofs)
+            .map_err(library("SnapDeals verification"))?;
+        if valid {
+            return Ok(());
+        }
+        Err(ProofApiError::InvalidVanillaProof {
+            message: "EmptySectorUpdate refuses the partitions".to_owned(),
+        })
+    }
+}
+
+/// A commitment of the request; Filecoin takes all zeros for "not set".
+fn commitment<D: Domain>(bytes: &[u8]) -> Result<D, ProofApiError> {
+    let domain = scalar(bytes)?;
+    non_zero(bytes)?;
+    Ok(domain)
+}

@@ -1,0 +1,204 @@
+//! Bit vectors, with and without ranks.
+
+/// A growable bit vector in 64-bit words, least significant bit first. Bits past the length are zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bitmap {
+    /// `len` zero bits.
+    pub fn zeros(len: usize) -> Self {
+        Self {
+            words: vec![0; len.div_ceil(64)],
+            len,
+        }
+    }
+
+    /// `len` one bits.
+    pub fn ones(len: usize) -> Self {
+        let mut words = vec![u64::MAX; len.div_ceil(64)];
+        if let (Some(last), 1..) = (words.last_mut(), len % 64) {
+            *last = (1 << (len % 64)) - 1;
+        }
+        Self { words, len }
+    }
+
+    /// Takes words as bits, or `None` where their number does not fit `len` or a bit past the end is set.
+    pub fn from_words(words: Vec<u64>, len: usize) -> Option<Self> {
+        let tail_clear = len.is_multiple_of(64) || words.last().is_some_and(|w| w >> (len % 64) == 0);
+        (words.len() == len.div_ceil(64) && tail_clear).then_some(Self { words, len })
+    }
+
+    /// Number of bits.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The words that hold the bits.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Bit `index`; `false` past the end.
+    #[inline]
+    pub fn get(&self, index: usize) -> bool {
+        self.words
+            .get(index / 64)
+            .is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    /// Sets bit `index`.
+    ///
+    /// # Panics
+    /// Where `index` is past the end.
+    #[inline]
+    pub fn set(&mut self, index: usize) {
+        assert!(index < self.len, "bit {index} of {}", self.len);
+        self.words[index / 64] |= 1 << (index % 64);
+    }
+
+    /// Clears bit `index`.
+    ///
+    /// # Panics
+    /// Where `index` is past the end.
+    pub fn clear(&mut self, index: usize) {
+        assert!(index < self.len, "bit {index} of {}", self.len);
+        self.words[index / 64] &= !(1 << (index % 64));
+    }
+
+    /// Appends a bit.
+    #[inline]
+    pub fn push(&mut self, bit: bool) {
+        let offset = self.len % 64;
+        if offset == 0 {
+            self.words.push(u64::from(bit));
+        } else if let Some(last) = self.words.last_mut() {
+            *last |= u64::from(bit) << offset;
+        }
+        self.len += 1;
+    }
+
+    /// Appends all bits of `other`.
+    pub fn extend(&mut self, other: &Self) {
+        let offset = self.len % 64;
+        if offset == 0 {
+            self.words.extend_from_slice(&other.words);
+        } else {
+            for &word in &other.words {
+                if let Some(last) = self.words.last_mut() {
+                    *last |= word << offset;
+                }
+                self.words.push(word >> (64 - offset));
+            }
+        }
+        self.len += other.len;
+        self.words.truncate(self.len.div_ceil(64));
+    }
+
+    /// Number of one bits.
+    pub fn count_ones(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The indices of the one bits, ascending.
+    pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, &word)| {
+            std::iter::successors((word != 0).then_some(word), |w| {
+                let rest = w & (w - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |w| i * 64 + w.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// A bitmap that also answers how many ones lie before a position.
+#[derive(Clone, Debug, Default)]
+pub struct RankedBitmap {
+    bits: Bitmap,
+    before: Vec<u32>,
+}
+
+impl RankedBitmap {
+    /// Adds ranks to `bits`, which must hold fewer than 2^32 ones.
+    pub fn new(bits: Bitmap) -> Self {
+        let mut total = 0u32;
+        let before = bits
+            .words()
+            .iter()
+            .map(|word| {
+                let rank = total;
+                total += word.count_ones();
+                rank
+            })
+            .collect();
+        Self { bits, before }
+    }
+
+    /// The bits alone.
+    pub fn bits(&self) -> &Bitmap {
+        &self.bits
+    }
+
+    /// Number of ones before `index`.
+    #[inline]
+    pub fn rank(&self, index: usize) -> usize {
+        let (word, bit) = (index / 64, index % 64);
+        match (self.before.get(word), self.bits.words().get(word)) {
+            (Some(&before), Some(&bits)) => {
+                before as usize + (bits & ((1u64 << bit) - 1)).count_ones() as usize
+            }
+            _ => self.bits.count_ones(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extend_equals_pushes_at_every_offset() {
+        for left in 0..130 {
+            for right in [0, 1, 63, 64, 65, 129] {
+                let bit = |i: usize| i.is_multiple_of(3) ^ i.is_multiple_of(7);
+                let make = |from: usize, n: usize| {
+                    let mut map = Bitmap::default();
+                    (from..from + n).for_each(|i| map.push(bit(i)));
+                    map
+                };
+                let mut joined = make(0, left);
+                joined.extend(&make(left, right));
+                assert_eq!(joined, make(0, left + right), "{left} + {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_and_ones_agree_with_a_scan() {
+        let mut map = Bitmap::zeros(200);
+        for i in [0, 1, 63, 64, 127, 128, 199] {
+            map.set(i);
+        }
+        let ranked = RankedBitmap::new(map.clone());
+        assert_eq!(map.iter_ones().collect::<Vec<_>>(), [0, 1, 63, 64, 127, 128, 199]);
+        for i in 0..=200 {
+            assert_eq!(ranked.rank(i), (0..i).filter(|&j| map.get(j)).count(), "{i}");
+        }
+    }
+
+    #[test]
+    fn words_past_the_end_are_refused() {
+        assert!(Bitmap::from_words(vec![0b111], 2).is_none());
+        assert!(Bitmap::from_words(vec![0b11], 2).is_some());
+        assert!(Bitmap::from_words(vec![0, 0], 64).is_none());
+        assert_eq!(Bitmap::ones(65).count_ones(), 65);
+    }
+}

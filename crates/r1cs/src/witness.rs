@@ -1,0 +1,225 @@
+//! Assignments: as a synthesis yields them, and packed by the classes that a circuit was compiled with.
+
+use cuzk_curve::Fr;
+use ff::Field;
+
+use crate::{Bitmap, Column, CompactR1cs, R1csError};
+
+/// A value of a variable, small where it is a bit.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// 0 or 1.
+    Bit(bool),
+    /// Any other element.
+    Field(Fr),
+}
+
+impl From<Fr> for Value {
+    #[inline]
+    fn from(value: Fr) -> Self {
+        if bool::from(value.is_zero()) {
+            Self::Bit(false)
+        } else if value == Fr::ONE {
+            Self::Bit(true)
+        } else {
+            Self::Field(value)
+        }
+    }
+}
+
+impl From<Value> for Fr {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Bit(bit) => Fr::from(u64::from(bit)),
+            Value::Field(value) => value,
+        }
+    }
+}
+
+/// An assignment in which each aux value is stored by what it is: a bit or a field element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    /// The public inputs, ONE first.
+    pub inputs: Vec<Fr>,
+    /// Which aux values are neither 0 nor 1.
+    wide: Bitmap,
+    /// The aux values that are 0 or 1; zero where `wide`.
+    bits: Bitmap,
+    /// The aux values that are neither, in order.
+    fields: Vec<Fr>,
+}
+
+impl Assignment {
+    /// The assignment of these inputs, ONE first, and aux values.
+    pub fn new(inputs: Vec<Fr>, aux: impl IntoIterator<Item = Fr>) -> Self {
+        let mut assignment = Self {
+            inputs,
+            ..Self::default()
+        };
+        aux.into_iter().for_each(|value| assignment.push_aux(value));
+        assignment
+    }
+
+    /// Appends an aux value.
+    #[inline]
+    pub fn push_aux(&mut self, value: Fr) {
+        match Value::from(value) {
+            Value::Bit(bit) => {
+                self.wide.push(false);
+                self.bits.push(bit);
+            }
+            Value::Field(value) => {
+                self.wide.push(true);
+                self.bits.push(false);
+                self.fields.push(value);
+            }
+        }
+    }
+
+    /// Number of aux values.
+    pub fn aux_len(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// Appends the inputs of `other` but its first, and all its aux values.
+    pub fn extend_child(&mut self, other: &Self) {
+        self.inputs.extend(other.inputs.iter().skip(1));
+        self.wide.extend(&other.wide);
+        self.bits.extend(&other.bits);
+        self.fields.extend_from_slice(&other.fields);
+    }
+
+    /// The aux values in order.
+    pub fn iter_aux(&self) -> impl Iterator<Item = Fr> + '_ {
+        let mut fields = self.fields.iter();
+        (0..self.aux_len()).map(move |j| {
+            if self.wide.get(j) {
+                fields.next().copied().unwrap_or(Fr::ZERO)
+            } else {
+                Fr::from(u64::from(self.bits.get(j)))
+            }
+        })
+    }
+
+    /// Packs by the classes of a compiled circuit.
+    pub fn pack(self, r1cs: &CompactR1cs) -> Result<PackedWitness, R1csError> {
+        check("inputs", r1cs.shape.inputs, self.inputs.len())?;
+        check("aux", r1cs.shape.aux, self.aux_len())?;
+        let classes = r1cs.field_class.bits();
+        let mut slots = self.inputs;
+        let inputs = slots.len();
+        slots.reserve_exact(classes.count_ones());
+        let mut words = Vec::with_capacity(classes.words().len());
+        let mut escapes = Vec::new();
+        let mut fields = self.fields.into_iter();
+        let packed = classes.words().iter().zip(self.wide.words()).zip(self.bits.words());
+        for (word, ((&class, &wide), &bits)) in packed.enumerate() {
+            let mut rest = class | wide;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                let value = if wide >> bit & 1 == 1 {
+                    fields.next().unwrap_or(Fr::ZERO)
+                } else {
+                    Fr::from(bits >> bit & 1)
+                };
+                if class >> bit & 1 == 1 {
+                    slots.push(value);
+                } else {
+                    let aux = (word * 64) as u32 + bit;
+                    escapes.push(Escape { aux, value });
+                }
+            }
+            words.push(bits & !class);
+        }
+        let bits = Bitmap::from_words(words, r1cs.shape.aux).unwrap_or_default();
+        Ok(PackedWitness {
+            inputs,
+            slots,
+            bits,
+            escapes,
+        })
+    }
+}
+
+fn check(what: &'static str, wanted: usize, found: usize) -> Result<(), R1csError> {
+    if wanted == found {
+        Ok(())
+    } else {
+        Err(R1csError::Count {
+            what,
+            wanted,
+            found,
+        })
+    }
+}
+
+/// An aux variable of the boolean class whose value is neither 0 nor 1.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Escape {
+    /// The aux variable.
+    pub aux: u32,
+    /// Its value.
+    pub value: Fr,
+}
+
+/// A witness packed by class: a bit for each aux variable of the boolean class, a slot for each input and each aux
+/// variable of the field class, and a list of the boolean-class values that are not bits. A satisfied witness has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedWitness {
+    inputs: usize,
+    slots: Vec<Fr>,
+    bits: Bitmap,
+    escapes: Vec<Escape>,
+}
+
+impl PackedWitness {
+    /// The public inputs, ONE first.
+    pub fn inputs(&self) -> &[Fr] {
+        &self.slots[..self.inputs]
+    }
+
+    /// The inputs, then the values of the field class in ascending order of their variables.
+    pub fn slots(&self) -> &[Fr] {
+        &self.slots
+    }
+
+    /// The values of the field class in ascending order of their variables.
+    pub fn fields(&self) -> &[Fr] {
+        &self.slots[self.inputs..]
+    }
+
+    /// A bit for each aux variable: its value in the boolean class, zero in the field class and at escapes.
+    pub fn bits(&self) -> &Bitmap {
+        &self.bits
+    }
+
+    /// The boolean-class values that are neither 0 nor 1, in ascending order of their variables.
+    pub fn escapes(&self) -> &[Escape] {
+        &self.escapes
+    }
+
+    /// Bytes in memory.
+    pub fn size_bytes(&self) -> usize {
+        self.slots.len() * size_of::<Fr>()
+            + self.bits.words().len() * size_of::<u64>()
+            + self.escapes.len() * size_of::<Escape>()
+    }
+
+    /// The value in a column of a compiled matrix, or `None` for a column that the witness does not have.
+    #[inline]
+    pub fn value(&self, column: Column) -> Option<Value> {
+        match column {
+            Column::Dense(slot) => self.slots.get(slot as usize).copied().map(Value::Field),
+            Column::Sparse(aux) if (aux as usize) < self.bits.len() => {
+                if !self.escapes.is_empty()
+                    && let Ok(found) = self.escapes.binary_search_by_key(&aux, |e| e.aux)
+                {
+                    return Some(Value::Field(self.escapes[found].value));
+                }
+                Some(Value::Bit(self.bits.get(aux as usize)))
+            }
+            Column::Sparse(_) => None,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The project's own commands, run as `cargo xtask <verb>`: one file a verb.
+
+mod bench;
+mod commands;
+mod fuzz;
+mod tidy;
+mod validate;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own commands", version)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Checks what a compiler does not: dependencies, documentation, sizes, words, pinned identifiers
+    Tidy,
+    /// Runs exactly what CI runs, in order, up to the first failure
+    Validate,
+    /// Runs the fuzz targets on stable Rust
+    Fuzz(fuzz::Options),
+    /// Runs a suite of benchmarks and prints its ratios
+    Bench(bench::Options),
+}
+
+fn main() -> Result<()> {
+    if let Some(rustc) = fuzz::as_compiler_wrapper() {
+        return rustc;
+    }
+    match Arguments::parse().verb {
+        Verb::Tidy => tidy::run(),
+        Verb::Validate => validate::run(),
+        Verb::Fuzz(options) => fuzz::run(&options),
+        Verb::Bench(options) => bench::run(&options),
+    }
+}

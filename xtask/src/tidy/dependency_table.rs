@@ -1,0 +1,197 @@
+//! The dependency table: which crate may know which.
+
+/// What a crate may depend on, and what must not be anywhere below it.
+pub struct Row {
+    /// The package.
+    pub package: &'static str,
+    /// The workspace's packages that it may depend on. Development dependencies are free.
+    pub may_use: &'static [&'static str],
+    /// Groups of other people's packages that must not be in its closure, however indirectly.
+    pub never: &'static [&'static Group],
+}
+
+/// Other people's packages that are kept out together.
+pub struct Group {
+    /// What they have in common.
+    pub name: &'static str,
+    /// Their names; a final `*` stands for any ending.
+    pub packages: &'static [&'static str],
+}
+
+/// Asynchronous run times.
+const TOKIO: Group = Group {
+    name: "an asynchronous run time",
+    packages: &["tokio", "async-std", "smol"],
+};
+
+/// Whatever binds to a GPU's driver.
+const CUDA: Group = Group {
+    name: "CUDA or OpenCL",
+    packages: &[
+        "cudarc",
+        "cust*",
+        "rustacuda*",
+        "rust-gpu-tools",
+        "opencl*",
+        "cl3",
+        "sppark",
+        "supraseal*",
+    ],
+};
+
+/// Filecoin's circuits and what they are made of.
+const FILECOIN: Group = Group {
+    name: "Filecoin",
+    packages: &[
+        "filecoin-*",
+        "storage-proofs-*",
+        "fil_*",
+        "fr32",
+        "neptune",
+        "merkletree",
+        "sha2raw",
+    ],
+};
+
+/// The prover that this one is compared with.
+const BELLPERSON: Group = Group {
+    name: "bellperson",
+    packages: &["bellperson", "ec-gpu*"],
+};
+
+/// A library crate that anyone can use for a circuit of their own.
+const LIBRARY: &[&Group] = &[&TOKIO, &CUDA, &FILECOIN, &BELLPERSON];
+/// A crate that knows Filecoin's circuits.
+const PROOF: &[&Group] = &[&TOKIO, &CUDA];
+
+/// Packages of which the closure of the workspace holds one version at most: with two, `Circuit`, `Fr` or a curve's
+/// code would exist twice.
+pub const SINGLE: &[&str] = &[
+    "bellperson",
+    "bellpepper-core",
+    "blstrs",
+    "blst",
+    "ff",
+    "group",
+    "pairing",
+];
+
+/// A row for each package of the workspace, lower layers first.
+pub const TABLE: &[Row] = &[
+    row("cuzk-curve", &[], LIBRARY),
+    row("cuzk-r1cs", &["cuzk-curve"], LIBRARY),
+    row("cuzk-backend", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row(
+        "cuzk-pce",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-cs-recording",
+            "cuzk-backend",
+        ],
+        LIBRARY,
+    ),
+    row("cuzk-params", &["cuzk-curve"], LIBRARY),
+    row(
+        "cuzk-backend-cpu",
+        &["cuzk-curve", "cuzk-r1cs", "cuzk-backend"],
+        LIBRARY,
+    ),
+    row(
+        "cuzk-groth16",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-params",
+            "cuzk-pce",
+        ],
+        LIBRARY,
+    ),
+    row(
+        "cuzk-proof-api",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-cs-recording",
+            "cuzk-cs-witness",
+        ],
+        LIBRARY,
+    ),
+    row("cuzk-proof-porep", PROOF_USES, PROOF),
+    row("cuzk-proof-window-post", PROOF_USES, PROOF),
+    row("cuzk-proof-winning-post", PROOF_USES, PROOF),
+    row("cuzk-proof-snap", PROOF_USES, PROOF),
+    row(
+        "cuzk-plugins",
+        &[
+            "cuzk-proof-api",
+            "cuzk-proof-porep",
+            "cuzk-proof-window-post",
+            "cuzk-proof-winning-post",
+            "cuzk-proof-snap",
+        ],
+        PROOF,
+    ),
+    row("cuzk-synth", &["cuzk-proof-api"], PROOF),
+    row(
+        "cuzk-testing",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-cs-recording",
+            "cuzk-cs-witness",
+        ],
+        &[&TOKIO, &CUDA, &FILECOIN],
+    ),
+    row("cuzk-cli", PROGRAM_USES, PROOF),
+    row("cuzk-bench", PROGRAM_USES, PROOF),
+    row("cuzk-fuzz", PROGRAM_USES, PROOF),
+    row("xtask", &[], LIBRARY),
+];
+
+/// What a proof type may use: never another one.
+const PROOF_USES: &[&str] = &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"];
+
+/// What a program may use: it chooses the backend and links the proof types.
+const PROGRAM_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-cs-recording",
+    "cuzk-cs-witness",
+    "cuzk-backend",
+    "cuzk-backend-cpu",
+    "cuzk-pce",
+    "cuzk-params",
+    "cuzk-groth16",
+    "cuzk-proof-api",
+    "cuzk-plugins",
+    "cuzk-synth",
+    "cuzk-testing",
+];
+
+const fn row(
+    package: &'static str,
+    may_use: &'static [&'static str],
+    never: &'static [&'static Group],
+) -> Row {
+    Row {
+        package,
+        may_use,
+        never,
+    }
+}
+
+impl Group {
+    /// Whether a package belongs to the group.
+    pub fn holds(&self, package: &str) -> bool {
+        self.packages
+            .iter()
+            .any(|name| match name.strip_suffix('*') {
+                Some(start) => package.starts_with(start),
+                None => *name == package,
+            })
+    }
+}
