@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// A right payload of a 2 KiB sector. All fields of a request but the vanilla proofs are taken from it.
 pub fn reference(kind: Kind) -> Result<Payload, cuzk_synth::SynthError> {
-    synthetic(kind, SectorSize::KiB2, &Options::default())
+    synthetic(kind, SectorSize::KIB_2, &Options::default())
 }
 
 /// A request whose vanilla proofs are `data`.
@@ -21,7 +21,8 @@ pub fn payload(kind: Kind, data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {
         return;
     };
-    let request = REQUEST.get_or_init(|| request(reference(kind).expect("2 KiB payloads can be made")));
+    let request =
+        REQUEST.get_or_init(|| request(reference(kind).expect("2 KiB payloads can be made")));
     let mut request = request.clone();
     match kind {
         Kind::PoRep if first & 1 == 1 => request.vanilla_proof = wrap(request.sector_number, rest),
@@ -49,7 +50,8 @@ pub fn porep_documents(payload: &Payload) -> Option<(Vec<u8>, Vec<u8>)> {
 
 fn wrap(sector_number: u64, inner: &[u8]) -> Vec<u8> {
     let inner = STANDARD.encode(inner);
-    format!("{{\"SectorNum\":{sector_number},\"Phase1Out\":\"{inner}\",\"SectorSize\":2048}}").into_bytes()
+    format!("{{\"SectorNum\":{sector_number},\"Phase1Out\":\"{inner}\",\"SectorSize\":2048}}")
+        .into_bytes()
 }
 
 fn request(payload: Payload) -> Request {

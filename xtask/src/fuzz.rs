@@ -71,10 +71,9 @@ pub fn run(options: &Options) -> Result<()> {
         }
     }
     let fuzz = commands::root().join("fuzz");
-    commands::run(&mut commands::parse(
-        "cargo run --release --package cuzk-fuzz --bin fuzz-seeds -- fuzz/corpus",
-    )?)?;
     let binaries = build()?;
+    let mut seeds = Command::new(binaries.join("fuzz-seeds"));
+    commands::run(seeds.arg(fuzz.join("corpus")))?;
     let chosen =
         |name: &&&str| options.targets.is_empty() || options.targets.iter().any(|t| t == *name);
     for name in TARGETS.iter().filter(chosen) {

@@ -6,6 +6,8 @@ mod fuzz;
 mod tidy;
 mod validate;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -28,10 +30,18 @@ enum Verb {
     Bench(bench::Options),
 }
 
-fn main() -> Result<()> {
-    if let Some(rustc) = fuzz::as_compiler_wrapper() {
-        return rustc;
+fn main() -> ExitCode {
+    let outcome = fuzz::as_compiler_wrapper().unwrap_or_else(run_verb);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
+}
+
+fn run_verb() -> Result<()> {
     match Arguments::parse().verb {
         Verb::Tidy => tidy::run(),
         Verb::Validate => validate::run(),

@@ -7,6 +7,7 @@ mod finding;
 mod length;
 mod module_docs;
 mod proof_types;
+mod properties;
 mod readme;
 mod source;
 mod tree;
@@ -23,13 +24,14 @@ use tree::Tree;
 pub fn run() -> Result<()> {
     let tree = Tree::read(&commands::root())?;
     let mut findings = dependencies::check_workspace()?;
-    let checks: [fn(&Tree) -> Vec<Finding>; 6] = [
+    let checks: [fn(&Tree) -> Vec<Finding>; 7] = [
         module_docs::check,
         length::check,
         unsafe_code::check,
         words::check,
         proof_types::check,
         readme::check,
+        properties::check,
     ];
     findings.extend(checks.iter().flat_map(|check| check(&tree)));
     for finding in &findings {

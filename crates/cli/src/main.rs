@@ -1,2 +1,52 @@
-//! The cuzk command.
-fn main() {}
+//! The `cuzk` command: a Groth16 prover for Filecoin's proofs.
+
+mod args;
+mod bellperson_verifier;
+mod circuits;
+mod commands;
+mod console;
+mod failure;
+mod job;
+mod keys;
+mod places;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::console::Console;
+
+// A crate that is only listed in Cargo.toml is not linked; this line links the proof types.
+use cuzk_plugins as _;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(failure::exit_code(&error))
+        }
+    }
+}
+
+fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+        pool.build_global()?;
+    }
+    let console = Console::new(args.json, args.quiet);
+    match &args.command {
+        Command::Demo(demo) => commands::demo::run(demo, &console),
+        Command::Synth(synth) => commands::synth::run(synth, &console),
+        Command::Keygen(keygen) => commands::keygen::run(keygen, &console),
+        Command::Compile(compile) => commands::compile::run(compile, &console),
+        Command::Prove(prove) => commands::prove::run(prove, &console),
+        Command::Verify(verify) => commands::verify::run(verify, &console),
+        Command::Inspect(inspect) => commands::inspect::run(inspect, &console),
+        Command::Completions { shell } => commands::generate::completions(*shell),
+        Command::Man { folder } => commands::generate::man(folder),
+    }
+}

@@ -144,7 +144,9 @@ fn parse<const N: usize>(bytes: &[u8], compressed: bool) -> Result<Parsed<N>, En
 
 /// Whether a big-endian coordinate, its flags cleared where it is the first, is below the modulus.
 fn below_modulus(coordinate: &[u8], first: bool) -> bool {
-    let top = coordinate.first().map_or(0, |&byte| if first { byte & !FLAGS } else { byte });
+    let top = coordinate
+        .first()
+        .map_or(0, |&byte| if first { byte & !FLAGS } else { byte });
     match top.cmp(&MODULUS[0]) {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Greater => false,

@@ -6,6 +6,7 @@
 mod bytes;
 pub mod encoding;
 mod field;
+mod fr;
 mod group;
 pub mod parallel;
 pub mod simd;
@@ -16,4 +17,5 @@ pub use blstrs::{
 };
 pub use bytes::{Bytes, EncodedPoints};
 pub use field::{Fq, Fq2};
+pub use fr::zeros;
 pub use group::{G1, G2, Group};

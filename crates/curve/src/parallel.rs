@@ -81,3 +81,33 @@ pub fn column_blocks<T: Send>(
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_each_element_once() {
+        for (rows, row_len, width) in [(0, 4, 2), (1, 1, 1), (3, 8, 2), (5, 6, 3), (4, 8, 8)] {
+            let mut matrix = vec![0; rows * row_len];
+            column_blocks(&mut matrix, row_len, width).for_each(|mut block| {
+                assert_eq!(block.rows(), rows);
+                for row in 0..rows {
+                    let column = block.column();
+                    for (offset, element) in block.row(row).iter_mut().enumerate() {
+                        *element += 1 + row * row_len + column + offset;
+                    }
+                }
+            });
+            let expected: Vec<usize> = (1..=rows * row_len).collect();
+            assert_eq!(matrix, expected);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "row 2 of 2")]
+    fn there_are_no_rows_past_the_last() {
+        let mut matrix = [0; 8];
+        column_blocks(&mut matrix, 4, 2).for_each(|mut block| block.row(2).fill(1));
+    }
+}

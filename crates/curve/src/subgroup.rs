@@ -9,85 +9,91 @@
 //!
 //! The buckets must be unpredictable to whoever made the points: give a cryptographic generator with a fresh seed.
 
-use blst::{blst_p1_affine, blst_p1s_add, blst_p2_affine, blst_p2s_add};
-use group::{Curve, Group as _};
-use rand_core::{CryptoRng, RngCore};
+use group::prime::PrimeCurveAffine;
+use rand_core::{CryptoRng, RngCore, SeedableRng};
 use rayon::prelude::*;
 
 use crate::encoding::Encoding;
-use crate::{G1, G1Affine, G1Projective, G2, G2Affine, G2Projective};
+use crate::simd::{Arch, Kernel, dispatch};
+
+mod sums;
 
 /// A check of one set of points misses a point outside with a probability below `2^-128`; the two bits more pay for
 /// the sums' own checks.
 const ERROR_BITS: u32 = 130;
 
 /// Below this many points each is checked by itself.
-const DIRECT: usize = 2048;
-
-/// What the check needs of a group beyond its encoding.
-pub trait Subgroup: Encoding {
-    /// The sum of the points with these indices.
-    ///
-    /// # Panics
-    /// Where an index is past the end.
-    fn sum_selected(points: &[Self::Affine], indices: &[u32]) -> Self::Projective;
-}
-
-macro_rules! subgroup {
-    ($group:ty, $affine:ty, $projective:ty, $raw:ty, $add:path) => {
-        impl Subgroup for $group {
-            fn sum_selected(points: &[$affine], indices: &[u32]) -> $projective {
-                let pointers: Vec<*const $raw> = indices
-                    .iter()
-                    .map(|&i| std::ptr::from_ref(points[i as usize].as_ref()))
-                    .collect();
-                let mut sum = <$projective>::identity();
-                // SAFETY: each of the `pointers.len()` pointers is that of an element of `points`, which outlives the
-                // call; none is null; `sum` is a valid place to write.
-                #[allow(unsafe_code)]
-                unsafe {
-                    $add(sum.as_mut(), pointers.as_ptr(), pointers.len());
-                }
-                sum
-            }
-        }
-    };
-}
-
-subgroup!(G1, G1Affine, G1Projective, blst_p1_affine, blst_p1s_add);
-subgroup!(G2, G2Affine, G2Projective, blst_p2_affine, blst_p2s_add);
+const DIRECT: usize = 1024;
 
 /// Whether all `points`, which must lie on the curve, are in the subgroup. `true` is wrong with a probability below
 /// `2^-128`, `false` never. Runs on rayon's current pool.
-pub fn all_in_subgroup<G: Subgroup>(
+pub fn all_in_subgroup<G: Encoding>(
     points: &[G::Affine],
-    rng: &mut (impl RngCore + CryptoRng),
+    rng: &mut (impl RngCore + CryptoRng + SeedableRng + Send),
 ) -> bool {
+    let identity = |point: &G::Affine| bool::from(point.is_identity());
+    if points.par_iter().any(identity) {
+        let others: Vec<_> = points
+            .par_iter()
+            .filter(|point| !identity(point))
+            .copied()
+            .collect();
+        return all_in_subgroup::<G>(&others, rng);
+    }
     if points.len() < DIRECT || u32::try_from(points.len()).is_err() {
         return points.par_iter().all(G::in_subgroup);
     }
     let bits = bucket_bits(points.len());
-    let passes: Vec<Buckets> = (0..ERROR_BITS.div_ceil(bits))
-        .map(|_| Buckets::random(points.len(), bits, rng))
+    let passes: Vec<_> = (0..ERROR_BITS.div_ceil(bits)).map(|_| child(rng)).collect();
+    let passes: Vec<Buckets> = passes
+        .into_par_iter()
+        .map(|mut rng| Buckets::random(points.len(), bits, &mut rng))
         .collect();
-    let sums: Vec<G::Affine> = passes
-        .par_iter()
-        .flat_map(|pass| (0..pass.len()).into_par_iter().map(move |i| pass.get(i)))
-        .map(|bucket| G::sum_selected(points, bucket).to_affine())
+    let buckets: Vec<&[u32]> = passes
+        .iter()
+        .flat_map(|pass| (0..pass.len()).map(|bucket| pass.get(bucket)))
         .collect();
+    let sums = dispatch(Sums::<G> {
+        points,
+        buckets: &buckets,
+    });
     all_in_subgroup::<G>(&sums, rng)
+}
+
+/// A generator of its own for a pass.
+fn child<R: RngCore + SeedableRng>(rng: &mut R) -> R {
+    let mut seed = R::Seed::default();
+    rng.fill_bytes(seed.as_mut());
+    R::from_seed(seed)
+}
+
+/// Sums buckets with the widest arithmetic that the machine has.
+struct Sums<'a, G: Encoding> {
+    points: &'a [G::Affine],
+    buckets: &'a [&'a [u32]],
+}
+
+impl<G: Encoding> Kernel for Sums<'_, G> {
+    type Output = Vec<G::Affine>;
+
+    #[inline(always)]
+    fn run<A: Arch>(self, arch: A) -> Vec<G::Affine> {
+        sums::sum_buckets::<A, G>(arch, self.points, self.buckets)
+    }
 }
 
 /// The index of the first of `points`, which must lie on the curve, that is outside the subgroup. A point found is
 /// outside; `None` is wrong with a probability below `2^-128`.
-pub fn first_outside<G: Subgroup>(
+pub fn first_outside<G: Encoding>(
     points: &[G::Affine],
-    rng: &mut (impl RngCore + CryptoRng),
+    rng: &mut (impl RngCore + CryptoRng + SeedableRng + Send),
 ) -> Option<usize> {
     if all_in_subgroup::<G>(points, rng) {
         return None;
     }
-    points.par_iter().position_first(|point| !G::in_subgroup(point))
+    points
+        .par_iter()
+        .position_first(|point| !G::in_subgroup(point))
 }
 
 /// Bits of a bucket's number, for buckets of 64 to 128 points: fuller ones would need more passes, emptier ones leave
@@ -107,7 +113,8 @@ impl Buckets {
     fn random(points: usize, bits: u32, rng: &mut impl RngCore) -> Self {
         let mut bytes = vec![0; points * 2];
         rng.fill_bytes(&mut bytes);
-        let bucket = |pair: &[u8]| usize::from(u16::from_le_bytes([pair[0], pair[1]]) >> (16 - bits));
+        let bucket =
+            |pair: &[u8]| usize::from(u16::from_le_bytes([pair[0], pair[1]]) >> (16 - bits));
         let mut ends = vec![0u32; 1 << bits];
         for pair in bytes.chunks_exact(2) {
             ends[bucket(pair)] += 1;

@@ -3,12 +3,34 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use cuzk_proof_api::ProofApiError;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+
+use crate::{Within, wrong};
 
 /// A list of at most `MAX` items. Decoding stops at the first item too many, so a hostile length, or megabytes of
 /// empty items, cost nothing.
 #[derive(Clone, Debug)]
 pub struct List<T, const MAX: usize>(pub Vec<T>);
+
+impl<T, const MAX: usize> List<T, MAX> {
+    /// Converts a list that must have `wanted` items, called `what` in the error.
+    ///
+    /// Errors: [`ProofApiError::Field`] for another number of items, or that of the first item that does not convert,
+    /// its field relative to the list.
+    pub fn exactly<U>(
+        self,
+        wanted: usize,
+        what: &str,
+        convert: impl Fn(T) -> Result<U, ProofApiError>,
+    ) -> Result<Vec<U>, ProofApiError> {
+        if self.0.len() != wanted {
+            return Err(wrong(format_args!("{wanted} {what}"), self.0.len()));
+        }
+        let items = self.0.into_iter().enumerate();
+        items.map(|(i, item)| convert(item).within_item(i)).collect()
+    }
+}
 
 impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for List<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -114,7 +114,7 @@ impl Data {
         let convert = || {
             let mut path = Vec::new();
             for (part, wanted) in parts.into_iter().zip(wanted) {
-                part.check::<H>(wanted, &mut path).within("path").within(wanted.name)?;
+                path.extend(part.check::<H>(wanted).within(wanted.name)?);
             }
             let leaf = leaf.domain().within("leaf")?;
             let root = root.domain().within("root")?;
@@ -125,34 +125,17 @@ impl Data {
 }
 
 impl Path {
-    fn check<H: Hasher>(
-        self,
-        wanted: &Part,
-        path: &mut Vec<(Vec<H::Domain>, usize)>,
-    ) -> Result<(), ProofApiError> {
-        if self.path.0.len() != wanted.levels {
-            return Err(wrong(format_args!("{} levels", wanted.levels), self.path.0.len()));
-        }
-        for (height, level) in self.path.0.into_iter().enumerate() {
-            path.push(level.check::<H>(wanted.arity).within_item(height)?);
-        }
-        Ok(())
+    fn check<H: Hasher>(self, wanted: &Part) -> Result<Vec<(Vec<H::Domain>, usize)>, ProofApiError> {
+        self.path.exactly(wanted.levels, "levels", |level| level.check::<H>(wanted.arity)).within("path")
     }
 }
 
 impl Level {
     fn check<H: Hasher>(self, arity: usize) -> Result<(Vec<H::Domain>, usize), ProofApiError> {
-        let hashes = self.hashes.0;
-        if hashes.len() != arity - 1 {
-            let error = Err(wrong(format_args!("{} siblings", arity - 1), hashes.len()));
-            return error.within("hashes");
-        }
+        let hashes = self.hashes.exactly(arity - 1, "siblings", Node::domain).within("hashes")?;
         if self.index >= arity as u64 {
-            let error = Err(wrong(format_args!("an index below {arity}"), self.index));
-            return error.within("index");
+            return Err(wrong(format_args!("an index below {arity}"), self.index)).within("index");
         }
-        let hashes = hashes.into_iter().enumerate();
-        let hashes = hashes.map(|(i, node)| node.domain().within_item(i).within("hashes"));
-        Ok((hashes.collect::<Result<_, _>>()?, self.index as usize))
+        Ok((hashes, self.index as usize))
     }
 }

@@ -40,17 +40,15 @@ impl<Tree: SectorTree> OpenedSector<Tree> {
     /// Errors: [`ProofApiError::Field`], its field relative to the item.
     pub fn decode(bytes: &[u8], size: SectorSize, challenges: usize) -> Result<Self, ProofApiError> {
         let wire: WireProof = decode_bincode(bytes, "FallbackPoStSectorProof")?;
-        let [sector] = <[WireSector; 1]>::try_from(wire.vanilla_proof.sectors.0)
-            .map_err(|sectors| wrong("1 sector", sectors.len()))
-            .within("vanilla_proof.sectors")?;
-        let proof = sector.check::<Tree>(size, challenges);
-        Ok(Self {
-            public: PublicSector {
-                id: wire.sector_id.into(),
-                comm_r: wire.comm_r.domain().within("comm_r")?,
-            },
-            proof: proof.within_item(0).within("vanilla_proof.sectors")?,
-        })
+        let sectors = wire.vanilla_proof.sectors;
+        let sectors = sectors.exactly(1, "sector", |sector| sector.check::<Tree>(size, challenges));
+        let mut sectors = sectors.within("vanilla_proof.sectors")?;
+        let public = PublicSector {
+            id: wire.sector_id.into(),
+            comm_r: wire.comm_r.domain().within("comm_r")?,
+        };
+        let proof = sectors.swap_remove(0);
+        Ok(Self { public, proof })
     }
 
     /// The same sector once for each opening, as the WinningPoSt circuit takes it.
@@ -74,24 +72,17 @@ impl WireSector {
         size: SectorSize,
         challenges: usize,
     ) -> Result<SectorProof<Tree::Proof>, ProofApiError> {
-        let openings = self.inclusion_proofs.0;
-        if openings.len() != challenges {
-            let error = Err(wrong(format_args!("{challenges} challenges"), openings.len()));
-            return error.within("inclusion_proofs");
-        }
         let comm_r_last: PoseidonDomain = self.comm_r_last.domain().within("comm_r_last")?;
-        let openings = openings.into_iter().enumerate().map(|(i, opening)| {
-            let proof = opening.in_tree::<Tree>(size.nodes());
+        let openings = self.inclusion_proofs.exactly(challenges, "challenges", |opening| {
+            let proof = opening.in_tree::<Tree>(size.nodes())?;
             // The vanilla verifier reads the root from the opening, the circuit from the field beside it.
-            match proof {
-                Ok(proof) if proof.root() != comm_r_last => Err(wrong("the root comm_r_last", "another root")),
-                other => other,
+            if proof.root() != comm_r_last {
+                return Err(wrong("the root comm_r_last", "another root"));
             }
-            .within_item(i)
-            .within("inclusion_proofs")
+            Ok(proof)
         });
         Ok(SectorProof {
-            inclusion_proofs: openings.collect::<Result<_, _>>()?,
+            inclusion_proofs: openings.within("inclusion_proofs")?,
             comm_c: self.comm_c.domain().within("comm_c")?,
             comm_r_last,
         })

@@ -48,6 +48,12 @@ pub enum Groth16Error {
         /// The variable.
         index: usize,
     },
+    /// Secrets of a setup that make no key.
+    #[error("secrets that make no key: {reason}")]
+    Toxic {
+        /// What is wrong with them.
+        reason: &'static str,
+    },
     /// The thread that proves could not be started, or ended without a result.
     #[error("the proving thread {0}")]
     Thread(String),

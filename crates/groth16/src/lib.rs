@@ -7,7 +7,7 @@
 //! let key = keygen::in_memory(&CpuBackend::default(), &pce, &mut OsRng)?;
 //! let prover = Prover::new(CpuBackend::default(), &pce, &key)?;
 //! let proof = prover.prove(MyCircuit::new(secret))?;
-//! verify(&key.vk().clone().try_into()?, &proof, &[public])?;
+//! assert!(verify(prover.verifying_key(), &proof, &[public])?);
 //! ```
 //!
 //! The protocol is that of Groth, "On the Size of Pairing-Based Non-interactive Arguments" (2016), section 3.2, with the
@@ -15,6 +15,7 @@
 //! the same r and s so are the proof's bytes.
 
 mod error;
+pub mod keygen;
 mod pending;
 mod proof;
 mod prover;

@@ -1,8 +1,9 @@
 //! The check of every point of a key.
 
 use cuzk_curve::EncodedPoints;
-use cuzk_curve::encoding::{EncodingError, not_infinity};
-use cuzk_curve::subgroup::{Subgroup, first_outside};
+use cuzk_curve::encoding::{Encoding, EncodingError, not_infinity};
+use cuzk_curve::subgroup::first_outside;
+use group::prime::PrimeCurveAffine;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{OsRng, SeedableRng};
 use rayon::prelude::*;
@@ -60,7 +61,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn section<G: Subgroup>(
+    fn section<G: Encoding>(
         &mut self,
         section: Section,
         points: &EncodedPoints<G>,
@@ -82,19 +83,27 @@ impl Checker<'_> {
     }
 
     /// The first bad point of a block.
-    fn block<G: Subgroup>(&mut self, bytes: &[u8]) -> Option<(usize, EncodingError)> {
-        let decoded: Vec<Result<G::Affine, EncodingError>> = bytes
+    fn block<G: Encoding>(&mut self, bytes: &[u8]) -> Option<(usize, EncodingError)> {
+        let mut points = vec![G::Affine::identity(); bytes.len() / G::UNCOMPRESSED_BYTES];
+        let fault = bytes
             .par_chunks_exact(G::UNCOMPRESSED_BYTES)
+            .zip(&mut points)
+            .enumerate()
             .with_min_len(256)
-            .map(|bytes| G::read_on_curve(bytes).and_then(not_infinity))
-            .collect();
-        let off = decoded.iter().position(|point| point.is_err());
-        let fault = off.and_then(|index| Some((index, decoded[index].as_ref().err().copied()?)));
+            .filter_map(|(index, (bytes, place))| {
+                match G::read_on_curve(bytes).and_then(not_infinity) {
+                    Ok(point) => {
+                        *place = point;
+                        None
+                    }
+                    Err(fault) => Some((index, fault)),
+                }
+            })
+            .min_by_key(|(index, _)| *index);
         if self.level == PointCheck::Curve {
             return fault;
         }
-        let before = off.unwrap_or(decoded.len());
-        let points: Vec<G::Affine> = decoded.into_iter().take(before).flatten().collect();
+        points.truncate(fault.map_or(points.len(), |(index, _)| index));
         match first_outside::<G>(&points, &mut self.rng) {
             Some(index) => Some((index, EncodingError::OutsideSubgroup)),
             None => fault,

@@ -64,12 +64,16 @@ pub fn digest_file(
 ) -> Result<FileDigest, ParamsError> {
     let mut file = File::open(path).map_err(|source| ParamsError::io(path, "open", source))?;
     let metadata = file.metadata();
-    let total = metadata.map_err(|source| ParamsError::io(path, "measure", source))?.len();
+    let total = metadata
+        .map_err(|source| ParamsError::io(path, "measure", source))?
+        .len();
     let mut state = State::new();
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut done = 0;
     loop {
-        let read = file.read(&mut buffer).map_err(|source| ParamsError::io(path, "read", source))?;
+        let read = file
+            .read(&mut buffer)
+            .map_err(|source| ParamsError::io(path, "read", source))?;
         if read == 0 {
             return Ok(FileDigest::finish(&state));
         }

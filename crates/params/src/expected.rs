@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{ParamsError, Parameters, Section};
+use crate::{Parameters, ParamsError, Section};
 
 /// What a circuit says about its key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,10 @@ impl Expected {
             (Section::BG1, b, key.b_g1().len()),
             (Section::BG2, b, key.b_g2().len()),
         ];
-        match counts.into_iter().find(|(_, wanted, found)| wanted != found) {
+        match counts
+            .into_iter()
+            .find(|(_, wanted, found)| wanted != found)
+        {
             None => Ok(()),
             Some((section, wanted, found)) => Err(ParamsError::Count {
                 file: file.to_path_buf(),

@@ -39,4 +39,4 @@ pub use parameters::Parameters;
 pub use section::Section;
 pub use store::KeyStore;
 pub use verifying_key::VerifyingKey;
-pub use writer::{ParamsWriter, SectionWriter, write_verifying_key};
+pub use writer::{NewFile, ParamsWriter, SectionWriter, write_verifying_key};

@@ -96,9 +96,11 @@ impl ParameterFiles {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), ParamsError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let published = self.get(&name.parse()?).ok_or_else(|| ParamsError::Unpublished {
-            name: name.clone().into_owned(),
-        })?;
+        let published = self
+            .get(&name.parse()?)
+            .ok_or_else(|| ParamsError::Unpublished {
+                name: name.clone().into_owned(),
+            })?;
         let found = digest_file(path, progress)?;
         if found == published.digest {
             return Ok(());

@@ -89,7 +89,9 @@ impl FromStr for KeyName {
             .ok_or_else(|| refuse("the version is not a plain number"))?;
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         if circuit.is_empty() || !circuit.bytes().all(|b| plain(b) || b == b'-' || b == b'_') {
-            return Err(refuse("the circuit holds other characters than a-z, 0-9, - and _"));
+            return Err(refuse(
+                "the circuit holds other characters than a-z, 0-9, - and _",
+            ));
         }
         if id.len() != 64 || !id.bytes().all(|b| plain(b) && b.is_ascii_hexdigit()) {
             return Err(refuse("the hash is not 64 lower-case hexadecimal digits"));

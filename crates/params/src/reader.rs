@@ -64,7 +64,9 @@ impl<'a> Reader<'a> {
         section: Section,
     ) -> Result<EncodedPoints<G>, ParamsError> {
         let count = self.take(section, COUNT_BYTES)?;
-        let count = count.iter().fold(0usize, |n, &byte| n << 8 | usize::from(byte));
+        let count = count
+            .iter()
+            .fold(0usize, |n, &byte| n << 8 | usize::from(byte));
         let fits = self.left() / G::UNCOMPRESSED_BYTES;
         let past_end = || ParamsError::CountPastEnd {
             file: self.file.to_path_buf(),

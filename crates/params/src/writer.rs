@@ -1,17 +1,20 @@
-//! Writing keys: streamed to a temporary file in the same folder, synced, renamed.
+//! Writing keys: streamed to memory, or to a temporary file in the same folder that is synced and renamed.
 
 use std::fs::File;
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use cuzk_curve::{EncodedPoints, Group};
+use cuzk_curve::{Bytes, EncodedPoints, Group};
 use tempfile::NamedTempFile;
 
 use crate::reader::COUNT_BYTES;
-use crate::{ParamsError, Section, VerifyingKey};
+use crate::{Parameters, ParamsError, Section, VerifyingKey};
 
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// Where a [`ParamsWriter`] writes: a file that is not yet visible under its name.
+pub type NewFile = BufWriter<NamedTempFile>;
 
 /// Writes a `.params` file: the verifying key, then the sections of [`Section::QUERIES`] in order, each point as it
 /// comes. Nothing is visible under the file's name before [`ParamsWriter::finish`].
@@ -33,9 +36,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct ParamsWriter {
+pub struct ParamsWriter<W = NewFile> {
     path: PathBuf,
-    out: BufWriter<NamedTempFile>,
+    out: W,
     offset: u64,
     sections: usize,
 }
@@ -46,6 +49,45 @@ impl ParamsWriter {
     /// # Errors
     /// [`ParamsError::Io`], or [`ParamsError::TooManyPoints`] where ic is too long for its count.
     pub fn create(path: &Path, vk: &VerifyingKey) -> Result<Self, ParamsError> {
+        let out = BufWriter::with_capacity(BUFFER_BYTES, temporary(path)?);
+        Self::begin(path, out, vk)
+    }
+
+    /// Syncs the file and gives it its name, replacing what had it.
+    ///
+    /// # Errors
+    /// [`ParamsError::SectionOrder`] where sections are missing, or [`ParamsError::Io`].
+    pub fn finish(self) -> Result<(), ParamsError> {
+        self.complete()?;
+        let Self { path, out, .. } = self;
+        let file = out
+            .into_inner()
+            .map_err(|error| ParamsError::io(&path, "write", error.into_error()))?;
+        publish(file, &path)
+    }
+}
+
+impl ParamsWriter<Cursor<Vec<u8>>> {
+    /// Begins a key in memory; `name` is for errors.
+    ///
+    /// # Errors
+    /// [`ParamsError::TooManyPoints`] where ic is too long for its count.
+    pub fn in_memory(name: &Path, vk: &VerifyingKey) -> Result<Self, ParamsError> {
+        Self::begin(name, Cursor::new(Vec::new()), vk)
+    }
+
+    /// Opens the key.
+    ///
+    /// # Errors
+    /// [`ParamsError::SectionOrder`] where sections are missing, or as [`Parameters::open`].
+    pub fn open(self) -> Result<Parameters, ParamsError> {
+        self.complete()?;
+        Parameters::from_bytes(&self.path, &Bytes::from(self.out.into_inner()))
+    }
+}
+
+impl<W: Write + Seek> ParamsWriter<W> {
+    fn begin(path: &Path, out: W, vk: &VerifyingKey) -> Result<Self, ParamsError> {
         if u32::try_from(vk.ic.len()).is_err() {
             return Err(ParamsError::TooManyPoints {
                 file: path.to_path_buf(),
@@ -54,7 +96,7 @@ impl ParamsWriter {
         }
         let mut writer = Self {
             path: path.to_path_buf(),
-            out: BufWriter::with_capacity(BUFFER_BYTES, temporary(path)?),
+            out,
             offset: 0,
             sections: 0,
         };
@@ -70,7 +112,7 @@ impl ParamsWriter {
     pub fn section<G: Group>(
         &mut self,
         section: Section,
-    ) -> Result<SectionWriter<'_, G>, ParamsError> {
+    ) -> Result<SectionWriter<'_, G, W>, ParamsError> {
         let next = Section::QUERIES.get(self.sections).copied();
         let group = if section == Section::BG2 { "G2" } else { "G1" };
         if next != Some(section) {
@@ -91,19 +133,11 @@ impl ParamsWriter {
         })
     }
 
-    /// Syncs the file and gives it its name, replacing what had it.
-    ///
-    /// # Errors
-    /// [`ParamsError::SectionOrder`] where sections are missing, or [`ParamsError::Io`].
-    pub fn finish(self) -> Result<(), ParamsError> {
-        if self.sections != Section::QUERIES.len() {
-            return Err(self.order("the end"));
+    fn complete(&self) -> Result<(), ParamsError> {
+        if self.sections == Section::QUERIES.len() {
+            return Ok(());
         }
-        let Self { path, out, .. } = self;
-        let file = out
-            .into_inner()
-            .map_err(|error| ParamsError::io(&path, "write", error.into_error()))?;
-        publish(file, &path)
+        Err(self.order("the end"))
     }
 
     fn order(&self, found: &'static str) -> ParamsError {
@@ -137,8 +171,8 @@ impl ParamsWriter {
 
 /// Writes the points of one section.
 #[derive(Debug)]
-pub struct SectionWriter<'a, G> {
-    writer: &'a mut ParamsWriter,
+pub struct SectionWriter<'a, G, W = NewFile> {
+    writer: &'a mut ParamsWriter<W>,
     section: Section,
     count_at: u64,
     count: u32,
@@ -146,7 +180,7 @@ pub struct SectionWriter<'a, G> {
     group: PhantomData<G>,
 }
 
-impl<G: Group> SectionWriter<'_, G> {
+impl<G: Group, W: Write + Seek> SectionWriter<'_, G, W> {
     /// Appends points.
     ///
     /// # Errors
@@ -178,7 +212,9 @@ impl<G: Group> SectionWriter<'_, G> {
     }
 
     fn add(&mut self, points: usize) -> Result<(), ParamsError> {
-        let count = u32::try_from(points).ok().and_then(|n| self.count.checked_add(n));
+        let count = u32::try_from(points)
+            .ok()
+            .and_then(|n| self.count.checked_add(n));
         self.count = count.ok_or_else(|| ParamsError::TooManyPoints {
             file: self.writer.path.clone(),
             section: self.section,
@@ -198,7 +234,8 @@ pub fn write_verifying_key(path: &Path, vk: &VerifyingKey) -> Result<(), ParamsE
 /// Writes a small file under a temporary name and renames it.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), ParamsError> {
     let mut file = temporary(path)?;
-    file.write_all(bytes).map_err(|source| ParamsError::io(path, "write", source))?;
+    file.write_all(bytes)
+        .map_err(|source| ParamsError::io(path, "write", source))?;
     publish(file, path)
 }
 

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Squares, open, ours_of_peer_vk, peer_bytes, peer_key};
+use common::{open, ours_of_peer_vk, peer_bytes, peer_key};
 use cuzk_curve::{Bytes, EncodedPoints, G1, G2};
 use cuzk_params::{
     DevelopmentMark, Expected, KeyFileKind, KeyStore, Parameters, ParamsError, ParamsWriter,
@@ -47,11 +47,26 @@ fn bellpersons_keys_round_trip() {
         let key = Parameters::open(&path).expect("opened");
         assert_eq!(*key.vk(), ours_of_peer_vk(&peer.vk));
         assert_eq!(key.trailing_bytes(), 0);
-        assert_eq!(**key.h().bytes(), **EncodedPoints::<G1>::encode(&peer.h).bytes());
-        assert_eq!(**key.l().bytes(), **EncodedPoints::<G1>::encode(&peer.l).bytes());
-        assert_eq!(**key.a().bytes(), **EncodedPoints::<G1>::encode(&peer.a).bytes());
-        assert_eq!(**key.b_g1().bytes(), **EncodedPoints::<G1>::encode(&peer.b_g1).bytes());
-        assert_eq!(**key.b_g2().bytes(), **EncodedPoints::<G2>::encode(&peer.b_g2).bytes());
+        assert_eq!(
+            **key.h().bytes(),
+            **EncodedPoints::<G1>::encode(&peer.h).bytes()
+        );
+        assert_eq!(
+            **key.l().bytes(),
+            **EncodedPoints::<G1>::encode(&peer.l).bytes()
+        );
+        assert_eq!(
+            **key.a().bytes(),
+            **EncodedPoints::<G1>::encode(&peer.a).bytes()
+        );
+        assert_eq!(
+            **key.b_g1().bytes(),
+            **EncodedPoints::<G1>::encode(&peer.b_g1).bytes()
+        );
+        assert_eq!(
+            **key.b_g2().bytes(),
+            **EncodedPoints::<G2>::encode(&peer.b_g2).bytes()
+        );
         let mut last = (0, 0);
         for level in [PointCheck::Curve, PointCheck::Subgroup] {
             key.check_points(level, &mut |done, total| last = (done, total))
@@ -73,17 +88,22 @@ fn verifying_keys_round_trip() {
     let path = folder.path().join("a.vk");
     write_verifying_key(&path, &ours).expect("written");
     assert_eq!(VerifyingKey::read(&path).expect("read"), ours);
-    assert_eq!(digest_file(&path, &mut |_, _| {}).expect("read"), ours.digest());
+    assert_eq!(
+        digest_file(&path, &mut |_, _| {}).expect("read"),
+        ours.digest()
+    );
     bytes.push(0);
     let error = VerifyingKey::from_bytes(Path::new("a.vk"), &Bytes::from(bytes));
-    assert!(matches!(error, Err(ParamsError::TrailingBytes { found: 1, .. })));
+    assert!(matches!(
+        error,
+        Err(ParamsError::TrailingBytes { found: 1, .. })
+    ));
 }
 
 #[test]
 fn counts_are_held_against_a_circuit() {
-    let squarings = 9;
-    let key = open(peer_bytes(&peer_key(squarings, 3))).expect("opened");
-    let Squares { squarings: n } = Squares { squarings };
+    let n = 9;
+    let key = open(peer_bytes(&peer_key(n, 3))).expect("opened");
     let expected = Expected {
         inputs: 2,
         aux: n,
@@ -94,15 +114,50 @@ fn counts_are_held_against_a_circuit() {
     };
     key.check_shape(&expected).expect("the circuit's key");
     let wrong = [
-        (Section::Ic, Expected { inputs: 3, ..expected }),
-        (Section::H, Expected { domain: 32, ..expected }),
-        (Section::L, Expected { aux: n + 1, ..expected }),
-        (Section::A, Expected { a_aux: n - 1, ..expected }),
-        (Section::BG1, Expected { b_inputs: 1, ..expected }),
+        (
+            Section::Ic,
+            Expected {
+                inputs: 3,
+                ..expected
+            },
+        ),
+        (
+            Section::H,
+            Expected {
+                domain: 32,
+                ..expected
+            },
+        ),
+        (
+            Section::L,
+            Expected {
+                aux: n + 1,
+                ..expected
+            },
+        ),
+        (
+            Section::A,
+            Expected {
+                a_aux: n - 1,
+                ..expected
+            },
+        ),
+        (
+            Section::BG1,
+            Expected {
+                b_inputs: 1,
+                ..expected
+            },
+        ),
     ];
     for (wanted_section, wrong) in wrong {
         match key.check_shape(&wrong) {
-            Err(ParamsError::Count { section, wanted, found, .. }) => {
+            Err(ParamsError::Count {
+                section,
+                wanted,
+                found,
+                ..
+            }) => {
                 assert_eq!(section, wanted_section);
                 assert_ne!(wanted, found);
             }
@@ -122,8 +177,14 @@ fn a_store_finds_keys_and_holds_the_two_files_against_each_other() {
         other => panic!("{other:?}"),
     };
     assert_eq!(missing(store.parameters("v28-test")), params);
-    let message = store.parameters("v28-test").expect_err("missing").to_string();
-    assert!(message.contains("v28-test.params") && message.contains("cuzk keygen"), "{message}");
+    let message = store
+        .parameters("v28-test")
+        .expect_err("missing")
+        .to_string();
+    assert!(
+        message.contains("v28-test.params") && message.contains("cuzk keygen"),
+        "{message}"
+    );
 
     let peer = peer_key(4, 4);
     fs::write(&params, peer_bytes(&peer)).expect("written");
@@ -148,12 +209,19 @@ fn a_store_finds_keys_and_holds_the_two_files_against_each_other() {
 fn development_keys_carry_a_mark() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = KeyStore::new(folder.path());
-    let params = store.path("key", KeyFileKind::Params).expect("a plain name");
+    let params = store
+        .path("key", KeyFileKind::Params)
+        .expect("a plain name");
     assert_eq!(store.development_mark("key").expect("no mark"), None);
     let mark = DevelopmentMark::new("cuzk 0.1.0", "00ff");
     mark.write(&params).expect("written");
-    assert_eq!(store.development_mark("key").expect("a mark"), Some(mark.clone()));
-    let vk = store.path("key", KeyFileKind::VerifyingKey).expect("a plain name");
+    assert_eq!(
+        store.development_mark("key").expect("a mark"),
+        Some(mark.clone())
+    );
+    let vk = store
+        .path("key", KeyFileKind::VerifyingKey)
+        .expect("a plain name");
     assert_eq!(DevelopmentMark::read(&vk).expect("the same"), Some(mark));
     let path = DevelopmentMark::path(&params);
     let json = fs::read_to_string(&path).expect("read");
@@ -174,11 +242,17 @@ fn sections_are_written_in_the_order_of_the_file() {
     let vk = ours_of_peer_vk(&peer_key(1, 6).vk);
     let mut writer = ParamsWriter::create(&path, &vk).expect("created");
     let order = |result: Result<(), ParamsError>| {
-        assert!(matches!(result, Err(ParamsError::SectionOrder { .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(ParamsError::SectionOrder { .. })),
+            "{result:?}"
+        );
     };
     order(writer.section::<G1>(Section::L).map(drop));
     order(writer.section::<G2>(Section::H).map(drop));
-    writer.section::<G1>(Section::H).and_then(|h| h.finish()).expect("in order");
+    writer
+        .section::<G1>(Section::H)
+        .and_then(|h| h.finish())
+        .expect("in order");
     order(writer.finish());
     let left = fs::read_dir(folder.path()).expect("the folder").count();
     assert_eq!(left, 0, "an unfinished file leaves nothing");

@@ -31,17 +31,13 @@ pub fn decode_partition<Tree: SectorTree>(
     params: &PublicParams,
 ) -> Result<PartitionProof<Tree>, ProofApiError> {
     let wire: WirePartition = decode_bincode(bytes, "PartitionProof")?;
-    let (leaves, challenges) = (wire.apex_leafs.0, wire.challenge_proofs.0);
-    count(leaves.len(), params.apex_leaf_count).within("apex_leafs")?;
-    count(challenges.len(), params.challenge_count).within("challenge_proofs")?;
-    let leaves = leaves.into_iter().enumerate();
-    let leaves = leaves.map(|(i, node)| node.domain().within_item(i).within("apex_leafs"));
-    let challenges = challenges.into_iter().enumerate();
-    let challenges = challenges.map(|(i, proof)| proof.check::<Tree>(size).within_item(i).within("challenge_proofs"));
+    let leaves = wire.apex_leafs.exactly(params.apex_leaf_count, "leaves", Node::domain);
+    let challenge = |proof: WireChallenge| proof.check::<Tree>(size);
+    let challenges = wire.challenge_proofs.exactly(params.challenge_count, "challenges", challenge);
     let partition = PartitionProof {
         comm_c: wire.comm_c.domain().within("comm_c")?,
-        apex_leafs: leaves.collect::<Result<_, _>>()?,
-        challenge_proofs: challenges.collect::<Result<_, _>>()?,
+        apex_leafs: leaves.within("apex_leafs")?,
+        challenge_proofs: challenges.within("challenge_proofs")?,
     };
     same_partition(&partition, params)?;
     Ok(partition)
@@ -77,8 +73,4 @@ fn same_partition<Tree: SectorTree>(
             .within_item(other + 1)
             .within("challenge_proofs"),
     }
-}
-
-fn count(found: usize, wanted: usize) -> Result<(), ProofApiError> {
-    if found == wanted { Ok(()) } else { Err(wrong(wanted, found)) }
 }

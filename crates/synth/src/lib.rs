@@ -9,9 +9,17 @@
 //! Both give a [`Payload`]: the bytes that Curio would send, and the statement, with a file form
 //! ([`Payload::to_json`]). [`verify_proof`] checks finished proofs with `filecoin-proofs`' own verifiers.
 //!
-//! What this rests on: nothing here is secret and nothing is stored. A synthetic sector proves nothing
-//! about any storage; it costs its maker one partition's worth of hashes, because the maker knows the
-//! challenges before the commitment.
+//! A synthetic sector proves nothing about storage: its maker knows the challenges before the commitment,
+//! or makes every place openable. Where challenges are drawn from CommR (synthetic and non-interactive
+//! PoRep) neither works, and [`synthetic`] labels the whole sector, at 2 KiB and 8 MiB alone.
+//!
+//! ```
+//! use cuzk_synth::{Kind, Options, SectorSize, synthetic, verify_vanilla};
+//!
+//! let payload = synthetic(Kind::WinningPost, SectorSize::GIB_32, &Options::default())?;
+//! assert!(verify_vanilla(&payload)?);
+//! # Ok::<(), cuzk_synth::SynthError>(())
+//! ```
 
 mod data;
 mod error;

@@ -1,6 +1,6 @@
 //! A payload: what Curio sends for one proof, with what a verifier needs beside it.
 
-use crate::{Kind, SectorSize, SynthError};
+use crate::{FIRST_SECTOR, Kind, MINER_ID, SectorSize, SynthError};
 
 /// A 32-byte commitment, ticket, seed or randomness.
 pub type Bytes32 = [u8; 32];
@@ -53,19 +53,19 @@ pub struct Payload {
     pub ticket: Option<Bytes32>,
     /// PoRep: the seed that the challenges are drawn with.
     pub seed: Option<Bytes32>,
-    /// PoSt: the sectors, in the order of `vanilla_proofs`.
+    /// PoSt: the sectors, in the order of `vanilla_proofs`, their numbers ascending.
     pub replicas: Vec<Replica>,
 }
 
 impl Payload {
-    /// A payload of that kind without proofs or statement.
+    /// A payload of that kind about the first sector of the miner, without proofs or statement.
     pub(crate) fn empty(kind: Kind, sector_size: SectorSize, registered_proof: u64) -> Self {
         Payload {
             kind,
             sector_size,
             registered_proof,
-            sector_number: 0,
-            miner_id: 0,
+            sector_number: FIRST_SECTOR,
+            miner_id: MINER_ID,
             vanilla_proof: Vec::new(),
             vanilla_proofs: Vec::new(),
             randomness: [0; 32],

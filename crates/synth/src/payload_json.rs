@@ -94,8 +94,8 @@ impl Payload {
     /// The vanilla proofs are not looked into; that is the prover's business.
     ///
     /// # Errors
-    /// JSON of another form, another format, a registered proof number of another kind or size, a field
-    /// that the kind must or must not hold, bytes that are not base64 or not 32.
+    /// JSON of another form, another format, a registered proof number of another kind or size, an absent
+    /// field that the kind needs, bytes that are not base64 or not 32.
     pub fn from_json(text: &[u8]) -> Result<Self, SynthError> {
         let file: PayloadFile =
             serde_json::from_slice(text).map_err(|source| SynthError::Json {

@@ -2,11 +2,10 @@
 
 use crate::payload::Bytes32;
 use crate::registered::SealProof;
-use crate::sector_size::Tree;
+use crate::sector_size::{Arity, Tree};
 use crate::{SectorSize, SynthError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use filecoin_hashers::PoseidonArity;
 use filecoin_hashers::poseidon::PoseidonDomain;
 use filecoin_proofs::DefaultPieceHasher;
 use serde::{Deserialize, Serialize};
@@ -22,7 +21,7 @@ pub(crate) type ChallengeProof<V, W> = stacked::Proof<Tree<V, W>, DefaultPieceHa
     serialize = "ChallengeProof<V, W>: Serialize",
     deserialize = "ChallengeProof<V, W>: Deserialize<'de>"
 ))]
-pub(crate) enum VanillaSealProof<V: PoseidonArity + 'static, W: PoseidonArity + 'static> {
+pub(crate) enum VanillaSealProof<V: Arity, W: Arity> {
     /// Of 2 KiB.
     StackedDrg2KiBV1(Vec<Vec<ChallengeProof<V, W>>>),
     /// Of 8 MiB.
@@ -35,7 +34,7 @@ pub(crate) enum VanillaSealProof<V: PoseidonArity + 'static, W: PoseidonArity + 
     StackedDrg64GiBV1(Vec<Vec<ChallengeProof<V, W>>>),
 }
 
-impl<V: PoseidonArity + 'static, W: PoseidonArity + 'static> VanillaSealProof<V, W> {
+impl<V: Arity, W: Arity> VanillaSealProof<V, W> {
     /// Names the proofs by the sector size.
     pub(crate) fn new(size: SectorSize, proofs: Vec<Vec<ChallengeProof<V, W>>>) -> Self {
         match size {
@@ -65,7 +64,7 @@ impl<V: PoseidonArity + 'static, W: PoseidonArity + 'static> VanillaSealProof<V,
     serialize = "ChallengeProof<V, W>: Serialize",
     deserialize = "ChallengeProof<V, W>: Deserialize<'de>"
 ))]
-pub(crate) struct SealCommitPhase1Output<V: PoseidonArity + 'static, W: PoseidonArity + 'static> {
+pub(crate) struct SealCommitPhase1Output<V: Arity, W: Arity> {
     /// The name of the registered proof.
     pub(crate) registered_proof: String,
     /// The vanilla proofs.
@@ -93,7 +92,7 @@ struct Wrapper {
     sector_size: u64,
 }
 
-impl<V: PoseidonArity + 'static, W: PoseidonArity + 'static> SealCommitPhase1Output<V, W> {
+impl<V: Arity, W: Arity> SealCommitPhase1Output<V, W> {
     /// The bytes of the field `vanilla_proof`.
     pub(crate) fn to_vanilla_proof(
         &self,

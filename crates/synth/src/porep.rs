@@ -12,13 +12,13 @@ use crate::payload::{Payload, prover_id};
 use crate::phase1::{ChallengeProof, SealCommitPhase1Output, VanillaSealProof};
 use crate::prf::{Prf, Purpose};
 use crate::registered::SealProof;
-use crate::sector_size::{Tree, TreeProof};
+use crate::sector_size::{Arity, Tree, TreeProof};
 use crate::sparse_tree::SparseTree;
 use crate::{FIRST_SECTOR, Kind, MINER_ID, PoRepFeature, SectorSize, SynthError};
 use blstrs::Scalar;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
 use filecoin_hashers::sha256::Sha256Domain;
-use filecoin_hashers::{HashFunction, Hasher, PoseidonArity};
+use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::parameters::public_params;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -35,15 +35,11 @@ type Inputs = PublicInputs<PoseidonDomain, Sha256Domain>;
 const LARGEST_WHOLE_SECTOR: SectorSize = SectorSize::MIB_8;
 
 /// A PoRep payload of all partitions.
-pub(crate) fn synthetic<V, W>(
+pub(crate) fn synthetic<V: Arity, W: Arity>(
     size: SectorSize,
     feature: PoRepFeature,
     prf: &Prf,
-) -> Result<Payload, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<Payload, SynthError> {
     if feature != PoRepFeature::Interactive && size > LARGEST_WHOLE_SECTOR {
         return Err(SynthError::NeedsSealedSector { feature, size });
     }
@@ -85,17 +81,8 @@ where
         comm_d: sector.data.comm_d(),
         comm_r: sector.comm_r,
     });
-    let challenges = challenges(&params, &inputs, partitions);
-    let prove = |nodes: &Vec<u64>| {
-        nodes
-            .par_iter()
-            .map(|&node| sector.prove(node, params.num_layers))
-            .collect()
-    };
-    let proofs = challenges
-        .iter()
-        .map(prove)
-        .collect::<Result<Vec<Vec<ChallengeProof<V, W>>>, _>>()?;
+    let nodes = challenges(&params, &inputs, partitions);
+    let proofs = sector.prove_all::<V, W>(&nodes, params.num_layers)?;
     let output = SealCommitPhase1Output {
         registered_proof: proof.name(),
         vanilla_proofs: VanillaSealProof::new(size, proofs),
@@ -105,25 +92,17 @@ where
         seed,
         ticket,
     };
-    payload(size, proof, FIRST_SECTOR, MINER_ID, &output)
+    payload(size, proof, &output)
 }
 
 /// The payload around the output of commit phase 1.
-pub(crate) fn payload<V, W>(
+pub(crate) fn payload<V: Arity, W: Arity>(
     size: SectorSize,
     proof: SealProof,
-    sector_number: u64,
-    miner_id: u64,
     output: &SealCommitPhase1Output<V, W>,
-) -> Result<Payload, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<Payload, SynthError> {
     Ok(Payload {
-        sector_number,
-        miner_id,
-        vanilla_proof: output.to_vanilla_proof(sector_number, size)?,
+        vanilla_proof: output.to_vanilla_proof(FIRST_SECTOR, size)?,
         comm_r: Some(output.comm_r),
         comm_d: Some(output.comm_d),
         ticket: Some(output.ticket),
@@ -133,15 +112,11 @@ where
 }
 
 /// The challenged nodes of each partition.
-fn challenges<V, W>(
+fn challenges<V: Arity, W: Arity>(
     params: &PublicParams<Tree<V, W>>,
     inputs: &Inputs,
     partitions: usize,
-) -> Vec<Vec<u64>>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Vec<Vec<u64>> {
     let partition = |k| inputs.challenges(&params.challenges, params.graph.size(), Some(k));
     (0..partitions)
         .map(|k| partition(k).into_iter().map(|node| node as u64).collect())
@@ -149,14 +124,10 @@ where
 }
 
 /// The parents of nodes, computed one by one: a cache of all parents has 56 GiB at 32 GiB.
-fn parents<V, W>(
+fn parents<V: Arity, W: Arity>(
     params: &PublicParams<Tree<V, W>>,
     nodes: &[u64],
-) -> Result<BTreeMap<u64, [u32; DEGREE]>, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<BTreeMap<u64, [u32; DEGREE]>, SynthError> {
     let parents_of = |&node: &u64| {
         let mut parents = [0; DEGREE];
         params
@@ -216,12 +187,27 @@ impl Sector {
         })
     }
 
+    /// The vanilla proofs of the challenged nodes of each partition.
+    fn prove_all<V: Arity, W: Arity>(
+        &self,
+        partitions: &[Vec<u64>],
+        layers: usize,
+    ) -> Result<Vec<Vec<ChallengeProof<V, W>>>, SynthError> {
+        let prove = |nodes: &Vec<u64>| {
+            nodes
+                .par_iter()
+                .map(|&node| self.prove(node, layers))
+                .collect()
+        };
+        partitions.iter().map(prove).collect()
+    }
+
     /// The vanilla proof of one challenged node.
-    fn prove<V, W>(&self, node: u64, layers: usize) -> Result<ChallengeProof<V, W>, SynthError>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    fn prove<V: Arity, W: Arity>(
+        &self,
+        node: u64,
+        layers: usize,
+    ) -> Result<ChallengeProof<V, W>, SynthError> {
         let (base, expansion) = self.labels.parents(node).split_at(BASE_DEGREE);
         let columns = |nodes: &[u32]| {
             nodes
@@ -253,11 +239,10 @@ impl Sector {
     }
 
     /// The opening of a node's column.
-    fn column_proof<V, W>(&self, node: u64) -> Result<ColumnProof<TreeProof<V, W>>, SynthError>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    fn column_proof<V: Arity, W: Arity>(
+        &self,
+        node: u64,
+    ) -> Result<ColumnProof<TreeProof<V, W>>, SynthError> {
         let path = self.tree_c.path(node);
         let opening = TreeProof::from_parts(self.column_hashes[&node], self.tree_c.root(), path);
         ColumnProof::from_column(column(node, &self.labels.columns()[&node])?, opening)

@@ -4,11 +4,11 @@ use crate::error::Step;
 use crate::merkle::replica_arities;
 use crate::payload::{Payload, Replica, prover_id};
 use crate::prf::{Prf, Purpose};
-use crate::sector_size::{Tree, TreeProof};
+use crate::sector_size::{Arity, Tree, TreeProof};
 use crate::sparse_tree::SparseTree;
 use crate::{FIRST_SECTOR, Kind, MINER_ID, SectorSize, SynthError, registered};
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
-use filecoin_hashers::{HashFunction, Hasher, PoseidonArity};
+use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::{FallbackPoStSectorProof, generate_fallback_sector_challenges};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -16,16 +16,12 @@ use storage_proofs_core::sector::SectorId;
 use storage_proofs_post::fallback;
 
 /// A PoSt payload over `sectors` sectors; of a WinningPoSt, one.
-pub(crate) fn synthetic<V, W>(
+pub(crate) fn synthetic<V: Arity, W: Arity>(
     kind: Kind,
     size: SectorSize,
     sectors: usize,
     prf: &Prf,
-) -> Result<Payload, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<Payload, SynthError> {
     let number = registered::current_number(kind, size);
     let config = registered::post_config(kind, size, number)?;
     let limit = config.sector_count;
@@ -50,22 +46,17 @@ where
         .par_iter()
         .map(|(id, leaves)| sector_proof(size, *id, leaves, &prf.sector(u64::from(*id))))
         .collect();
-    payload(kind, size, number, &proofs, randomness, MINER_ID)
+    payload(kind, size, number, &proofs, randomness)
 }
 
 /// The payload of the given sectors' proofs.
-pub(crate) fn payload<V, W>(
+pub(crate) fn payload<V: Arity, W: Arity>(
     kind: Kind,
     size: SectorSize,
     registered_proof: u64,
     proofs: &[FallbackPoStSectorProof<Tree<V, W>>],
     randomness: [u8; 32],
-    miner_id: u64,
-) -> Result<Payload, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<Payload, SynthError> {
     let serialize = |(index, proof): (usize, &FallbackPoStSectorProof<Tree<V, W>>)| {
         bincode::serialize(proof).map_err(|source| SynthError::Bincode {
             what: "sector proof",
@@ -81,8 +72,6 @@ where
         })
         .collect();
     Ok(Payload {
-        sector_number: replicas.first().map_or(0, |replica| replica.sector_number),
-        miner_id,
         vanilla_proofs: proofs
             .iter()
             .enumerate()
@@ -95,16 +84,12 @@ where
 }
 
 /// The vanilla proof of one sector at the given leaves.
-fn sector_proof<V, W>(
+fn sector_proof<V: Arity, W: Arity>(
     size: SectorSize,
     id: SectorId,
     leaves: &[u64],
     prf: &Prf,
-) -> FallbackPoStSectorProof<Tree<V, W>>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> FallbackPoStSectorProof<Tree<V, W>> {
     let known: BTreeMap<u64, PoseidonDomain> = leaves
         .iter()
         .map(|&leaf| (leaf, prf.digest(Purpose::Replica, 0, leaf).into()))

@@ -5,11 +5,10 @@ use crate::payload::{Payload, prover_id};
 use crate::phase1::{SealCommitPhase1Output, VanillaSealProof};
 use crate::prf::{Prf, Purpose};
 use crate::registered::{self, SealProof};
-use crate::sector_size::Tree;
+use crate::sector_size::{Arity, Tree};
 use crate::{
     FIRST_SECTOR, Kind, MINER_ID, PoRepFeature, SectorSize, SynthError, porep, post, snap,
 };
-use filecoin_hashers::PoseidonArity;
 use filecoin_proofs::{
     PieceInfo, PoRepConfig, PrivateReplicaInfo, SealPreCommitOutput, SectorUpdateConfig,
     UnpaddedBytesAmount, add_piece, encode_into, generate_fallback_sector_challenges,
@@ -93,16 +92,12 @@ pub fn real(
 }
 
 /// `real` for one shape of the replica tree.
-fn real_shape<V, W>(
+fn real_shape<V: Arity, W: Arity>(
     size: SectorSize,
     kinds: &[Kind],
     scratch: &Path,
     progress: &mut dyn FnMut(RealStep),
-) -> Result<Vec<Payload>, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<Vec<Payload>, SynthError> {
     let folder = tempfile::tempdir_in(scratch).map_err(|source| SynthError::Io {
         what: "make a folder for the sector",
         source,
@@ -132,15 +127,11 @@ struct Sector {
 
 impl Sector {
     /// Fills and seals a sector in `folder`.
-    fn seal<V, W>(
+    fn seal<V: Arity, W: Arity>(
         size: SectorSize,
         folder: &Path,
         progress: &mut dyn FnMut(RealStep),
-    ) -> Result<Self, SynthError>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    ) -> Result<Self, SynthError> {
         let prf = Prf::new(SEED);
         let proof = SealProof::current(size, PoRepFeature::Interactive);
         let config = proof.config();
@@ -179,11 +170,10 @@ impl Sector {
         self.folder.join(name)
     }
 
-    fn porep<V, W>(&self, progress: &mut dyn FnMut(RealStep)) -> Result<Payload, SynthError>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    fn porep<V: Arity, W: Arity>(
+        &self,
+        progress: &mut dyn FnMut(RealStep),
+    ) -> Result<Payload, SynthError> {
         progress(RealStep::Commit1);
         let output = seal_commit_phase1::<_, Tree<V, W>>(
             &self.config,
@@ -206,19 +196,15 @@ impl Sector {
             seed: output.seed,
             ticket: output.ticket,
         };
-        porep::payload(self.size, self.proof, FIRST_SECTOR, MINER_ID, &output)
+        porep::payload(self.size, self.proof, &output)
     }
 
-    fn post<V, W>(
+    fn post<V: Arity, W: Arity>(
         &self,
         kind: Kind,
         step: RealStep,
         progress: &mut dyn FnMut(RealStep),
-    ) -> Result<Payload, SynthError>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    ) -> Result<Payload, SynthError> {
         progress(step);
         let number = registered::current_number(kind, self.size);
         let config = registered::post_config(kind, self.size, number)?;
@@ -240,14 +226,13 @@ impl Sector {
         .step("open the replica")?;
         let proof = generate_single_vanilla_proof(&config, id, &replica, leaves)
             .step("PoSt vanilla proof")?;
-        post::payload::<V, W>(kind, self.size, number, &[proof], randomness, MINER_ID)
+        post::payload::<V, W>(kind, self.size, number, &[proof], randomness)
     }
 
-    fn snap<V, W>(&self, progress: &mut dyn FnMut(RealStep)) -> Result<Payload, SynthError>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    fn snap<V: Arity, W: Arity>(
+        &self,
+        progress: &mut dyn FnMut(RealStep),
+    ) -> Result<Payload, SynthError> {
         let config = SectorUpdateConfig::from_porep_config(&registered::update_config(self.size));
         let (old, old_cache) = (self.file("sealed"), self.file("cache"));
         let (new, new_cache, staged) = (
@@ -276,14 +261,7 @@ impl Sector {
             config, comm_r_old, comm_r_new, comm_d_new, &old, &old_cache, &new, &new_cache,
         )
         .step("update: vanilla proofs")?;
-        snap::payload::<V, W>(
-            self.size,
-            (FIRST_SECTOR, MINER_ID),
-            &proofs,
-            comm_r_old,
-            comm_r_new,
-            comm_d_new,
-        )
+        snap::payload::<V, W>(self.size, &proofs, comm_r_old, comm_r_new, comm_d_new)
     }
 }
 

@@ -1,12 +1,18 @@
 //! Sector sizes and the shapes of their Merkle trees.
 
 use crate::SynthError;
+use filecoin_hashers::PoseidonArity;
 use filecoin_hashers::poseidon::PoseidonHasher;
 use generic_array::typenum::U8;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use storage_proofs_core::merkle::{LCTree, MerkleProof};
+
+/// An arity of a replica tree.
+pub(crate) trait Arity: PoseidonArity + 'static {}
+
+impl<T: PoseidonArity + 'static> Arity for T {}
 
 /// The Merkle tree of a sector's replica: base arity 8, sub-tree arity `V`, top-tree arity `W`.
 pub(crate) type Tree<V, W> = LCTree<PoseidonHasher, U8, V, W>;

@@ -8,11 +8,11 @@ use crate::merkle::replica_arities;
 use crate::payload::{Bytes32, Payload};
 use crate::periodic_tree::{PeriodicTree, Repetition};
 use crate::prf::{Prf, Purpose};
-use crate::sector_size::{Tree, TreeProof};
-use crate::{FIRST_SECTOR, Kind, MINER_ID, SectorSize, SynthError, registered};
+use crate::sector_size::{Arity, Tree, TreeProof};
+use crate::{Kind, SectorSize, SynthError, registered};
 use blstrs::Scalar;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
-use filecoin_hashers::{HashFunction, Hasher, PoseidonArity};
+use filecoin_hashers::{HashFunction, Hasher};
 use filecoin_proofs::PartitionProof;
 use rayon::prelude::*;
 use storage_proofs_update::constants::h_default;
@@ -22,11 +22,10 @@ use storage_proofs_update::{Challenges, PublicParams, phi, rho};
 type Poseidon = <PoseidonHasher as Hasher>::Function;
 
 /// A SnapDeals payload of all partitions.
-pub(crate) fn synthetic<V, W>(size: SectorSize, prf: &Prf) -> Result<Payload, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+pub(crate) fn synthetic<V: Arity, W: Arity>(
+    size: SectorSize,
+    prf: &Prf,
+) -> Result<Payload, SynthError> {
     let params = PublicParams::from_sector_size(size.bytes());
     let update = Update::new(size, prf);
     let proofs: Vec<PartitionProof<Tree<V, W>>> = (0..params.partition_count)
@@ -35,7 +34,6 @@ where
         .collect();
     payload(
         size,
-        (FIRST_SECTOR, MINER_ID),
         &proofs,
         update.comm_r_old.into(),
         update.comm_r_new.into(),
@@ -43,19 +41,14 @@ where
     )
 }
 
-/// The payload of the given partitions' proofs of the sector `(sector number, miner id)`.
-pub(crate) fn payload<V, W>(
+/// The payload of the given partitions' proofs.
+pub(crate) fn payload<V: Arity, W: Arity>(
     size: SectorSize,
-    (sector_number, miner_id): (u64, u64),
     proofs: &[PartitionProof<Tree<V, W>>],
     comm_r_old: Bytes32,
     comm_r_new: Bytes32,
     comm_d_new: Bytes32,
-) -> Result<Payload, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+) -> Result<Payload, SynthError> {
     let serialize = |(index, proof): (usize, &PartitionProof<Tree<V, W>>)| {
         bincode::serialize(proof).map_err(|source| SynthError::Bincode {
             what: "partition proof",
@@ -64,8 +57,6 @@ where
         })
     };
     Ok(Payload {
-        sector_number,
-        miner_id,
         vanilla_proofs: proofs
             .iter()
             .enumerate()
@@ -136,11 +127,11 @@ impl Update {
     }
 
     /// The vanilla proof of partition `k`.
-    fn prove<V, W>(&self, params: &PublicParams, k: usize) -> PartitionProof<Tree<V, W>>
-    where
-        V: PoseidonArity + 'static,
-        W: PoseidonArity + 'static,
-    {
+    fn prove<V: Arity, W: Arity>(
+        &self,
+        params: &PublicParams,
+        k: usize,
+    ) -> PartitionProof<Tree<V, W>> {
         let apex_level =
             params.challenge_bit_len - params.partition_bit_len - params.apex_leaf_bit_len;
         let apex = |leaf| {
@@ -165,10 +156,6 @@ impl Update {
     }
 }
 
-fn open<V, W>(tree: &PeriodicTree<PoseidonHasher>, node: u64) -> TreeProof<V, W>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn open<V: Arity, W: Arity>(tree: &PeriodicTree<PoseidonHasher>, node: u64) -> TreeProof<V, W> {
     TreeProof::from_parts(tree.node(0, node), tree.root(), tree.path(node))
 }

@@ -4,9 +4,8 @@ use crate::error::Step;
 use crate::payload::{Bytes32, Payload};
 use crate::phase1::{SealCommitPhase1Output, same};
 use crate::registered::{self, SealProof};
-use crate::sector_size::{Tree, for_shape};
+use crate::sector_size::{Arity, Tree, for_shape};
 use crate::{Kind, SynthError};
-use filecoin_hashers::PoseidonArity;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
 use filecoin_hashers::sha256::Sha256Domain;
 use filecoin_proofs::parameters::{
@@ -43,11 +42,7 @@ pub(crate) fn guarded(
     catch_unwind(AssertUnwindSafe(verify)).unwrap_or(Err(SynthError::Panicked { step }))
 }
 
-fn verify_shape<V, W>(payload: &Payload) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn verify_shape<V: Arity, W: Arity>(payload: &Payload) -> Result<bool, SynthError> {
     match payload.kind {
         Kind::PoRep => porep::<V, W>(payload),
         Kind::WindowPost | Kind::WinningPost => post::<V, W>(payload),
@@ -55,11 +50,7 @@ where
     }
 }
 
-fn porep<V, W>(payload: &Payload) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn porep<V: Arity, W: Arity>(payload: &Payload) -> Result<bool, SynthError> {
     let size = payload.sector_size;
     let proof = SealProof::from_number(size, payload.registered_proof)?;
     let output = SealCommitPhase1Output::<V, W>::from_vanilla_proof(
@@ -108,11 +99,7 @@ where
         .step("verify the vanilla PoRep")
 }
 
-fn post<V, W>(payload: &Payload) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn post<V: Arity, W: Arity>(payload: &Payload) -> Result<bool, SynthError> {
     let config =
         registered::post_config(payload.kind, payload.sector_size, payload.registered_proof)?;
     let proofs: Vec<FallbackPoStSectorProof<Tree<V, W>>> =
@@ -165,11 +152,7 @@ where
 type SectorProof<V, W> = fallback::SectorProof<crate::sector_size::TreeProof<V, W>>;
 
 /// The openings of a sector as so many sectors of one opening.
-fn one_challenge_each<V, W>(sector: &SectorProof<V, W>) -> Vec<SectorProof<V, W>>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn one_challenge_each<V: Arity, W: Arity>(sector: &SectorProof<V, W>) -> Vec<SectorProof<V, W>> {
     let (comm_c, comm_r_last) = (sector.comm_c, sector.comm_r_last);
     let one = |opening: &_| fallback::SectorProof {
         inclusion_proofs: vec![Clone::clone(opening)],
@@ -179,11 +162,7 @@ where
     sector.inclusion_proofs.iter().map(one).collect()
 }
 
-fn snap<V, W>(payload: &Payload) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn snap<V: Arity, W: Arity>(payload: &Payload) -> Result<bool, SynthError> {
     let proofs: Vec<PartitionProof<Tree<V, W>>> =
         decode(&payload.vanilla_proofs, "partition proof")?;
     let params = storage_proofs_update::PublicParams::from_sector_size(payload.sector_size.bytes());

@@ -3,10 +3,9 @@
 use crate::error::Step;
 use crate::payload::{Payload, Replica};
 use crate::registered::{self, SealProof};
-use crate::sector_size::{Tree, for_shape};
+use crate::sector_size::{Arity, Tree, for_shape};
 use crate::vanilla::guarded;
 use crate::{Kind, SynthError};
-use filecoin_hashers::PoseidonArity;
 use filecoin_proofs::{
     PublicReplicaInfo, verify_empty_sector_update_proof, verify_seal, verify_window_post,
     verify_winning_post,
@@ -42,11 +41,7 @@ pub fn verify_proof(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError>
     })
 }
 
-fn verify_shape<V, W>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn verify_shape<V: Arity, W: Arity>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError> {
     match payload.kind {
         Kind::PoRep => porep::<V, W>(payload, proof),
         Kind::WindowPost => window_post::<V, W>(payload, proof),
@@ -55,11 +50,7 @@ where
     }
 }
 
-fn porep<V, W>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn porep<V: Arity, W: Arity>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError> {
     let config = SealProof::from_number(payload.sector_size, payload.registered_proof)?.config();
     verify_seal::<Tree<V, W>>(
         &config,
@@ -74,11 +65,7 @@ where
     .step("verify_seal")
 }
 
-fn window_post<V, W>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn window_post<V: Arity, W: Arity>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError> {
     let config =
         registered::post_config(payload.kind, payload.sector_size, payload.registered_proof)?;
     let replicas = payload
@@ -96,11 +83,7 @@ where
     .step("verify_window_post")
 }
 
-fn winning_post<V, W>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn winning_post<V: Arity, W: Arity>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError> {
     let config =
         registered::post_config(payload.kind, payload.sector_size, payload.registered_proof)?;
     let replicas = payload
@@ -118,11 +101,7 @@ where
     .step("verify_winning_post")
 }
 
-fn snap<V, W>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError>
-where
-    V: PoseidonArity + 'static,
-    W: PoseidonArity + 'static,
-{
+fn snap<V: Arity, W: Arity>(payload: &Payload, proof: &[u8]) -> Result<bool, SynthError> {
     verify_empty_sector_update_proof::<Tree<V, W>>(
         &registered::update_config(payload.sector_size),
         proof,

@@ -10,11 +10,15 @@ use cuzk_fuzz::{porep_documents, reference};
 use cuzk_pce::Pce;
 use cuzk_synth::Kind;
 use cuzk_testing::circuits::Cubic;
+// Instrumented code needs what libFuzzer counts with, here too.
+use libfuzzer_sys as _;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 fn main() -> Result<()> {
-    let folder = std::env::args_os().nth(1).context("usage: fuzz-seeds FOLDER")?;
+    let folder = std::env::args_os()
+        .nth(1)
+        .context("usage: fuzz-seeds FOLDER")?;
     let folder = PathBuf::from(folder);
     keys(&folder)?;
     Pce::record(Cubic { x: None })?.write(&folder.join("pce/cubic"))?;
@@ -42,7 +46,9 @@ fn keys(folder: &Path) -> Result<()> {
     parameters.vk.write(&mut bytes)?;
     write(folder, "vk/cubic", &bytes)?;
     bytes.clear();
-    let circuit = Cubic { x: Some(Fr::from(3)) };
+    let circuit = Cubic {
+        x: Some(Fr::from(3)),
+    };
     create_random_proof(circuit, &parameters, &mut rng)?.write(&mut bytes)?;
     write(folder, "proof/cubic", &bytes)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-use super::dependency_table::{Row, SINGLE, TABLE};
+use super::dependency_table::{FILECOIN, Row, SINGLE, TABLE};
 use super::finding::Finding;
 use crate::commands;
 
@@ -21,6 +21,8 @@ struct Member {
     uses: Vec<String>,
     /// Every package that is built with it, itself included.
     closure: Vec<String>,
+    /// The same with what its tests need.
+    test_closure: Vec<String>,
 }
 
 /// Checks the workspace that this crate is part of.
@@ -41,12 +43,14 @@ pub fn check_workspace() -> Result<Vec<Finding>> {
             .map(|d| d.name.clone())
             .filter(|name| is_member(name))
             .collect();
-        let closure = closure(&name)?;
+        let test_closure = closure(&name, "normal,build,dev")?;
+        let closure = closure(&name, "normal,build")?;
         members.push(Member {
             name,
             manifest,
             uses,
             closure,
+            test_closure,
         });
     }
     let versions: Vec<_> = metadata
@@ -60,16 +64,10 @@ pub fn check_workspace() -> Result<Vec<Finding>> {
 }
 
 /// The names that `cargo tree` prints for a package, with the features that it has when built alone.
-fn closure(package: &str) -> Result<Vec<String>> {
+fn closure(package: &str, edges: &str) -> Result<Vec<String>> {
     let output = Command::new("cargo")
         .args([
-            "tree",
-            "--edges",
-            "normal,build",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
+            "tree", "--edges", edges, "--prefix", "none", "--format", "{p}",
         ])
         .args(["--package", package])
         .current_dir(commands::root())
@@ -125,6 +123,17 @@ fn check_member(member: &Member, row: &Row) -> Vec<Finding> {
             let remedy = format!("see `cargo tree -p {name} -i {package}` and cut the edge");
             findings.push(Finding::new(manifest, 1, what, remedy));
         }
+    }
+    let is_light = row.never.iter().any(|group| group.name == FILECOIN.name);
+    if is_light
+        && let Some(package) = member
+            .test_closure
+            .iter()
+            .find(|package| FILECOIN.holds(package))
+    {
+        let what = format!("the tests of {name} bring in {package}: {}", FILECOIN.name);
+        let remedy = "move the test to a crate that knows Filecoin's circuits";
+        findings.push(Finding::new(manifest, 1, what, remedy));
     }
     findings
 }
@@ -187,6 +196,7 @@ mod tests {
             manifest: format!("crates/{name}/Cargo.toml"),
             uses: uses.iter().map(ToString::to_string).collect(),
             closure: closure.iter().map(ToString::to_string).collect(),
+            test_closure: Vec::new(),
         }
     }
 
@@ -223,6 +233,21 @@ mod tests {
             "low brings in tokio: a run time",
         ];
         assert_eq!(whats(&members), expected);
+    }
+
+    #[test]
+    fn a_heavy_test_of_a_light_crate_is_found() {
+        let light = &[Row {
+            package: "low",
+            may_use: &[],
+            never: &[&FILECOIN],
+        }];
+        let mut low = member("low", &[], &[]);
+        low.test_closure = vec!["bellperson".to_owned()];
+        assert_eq!(check_table(&[low], light), []);
+        let mut low = member("low", &[], &[]);
+        low.test_closure = vec!["filecoin-proofs".to_owned()];
+        assert_eq!(check_table(&[low], light).len(), 1);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 pub struct Row {
     /// The package.
     pub package: &'static str,
-    /// The workspace's packages that it may depend on. Development dependencies are free.
+    /// The workspace's packages that it may depend on. Development dependencies are free but for what `never` says.
     pub may_use: &'static [&'static str],
-    /// Groups of other people's packages that must not be in its closure, however indirectly.
+    /// Groups of other people's packages that must not be in its closure, however indirectly. Where [`FILECOIN`] is one,
+    /// its tests do not build Filecoin's crates either.
     pub never: &'static [&'static Group],
 }
 
@@ -40,7 +41,7 @@ const CUDA: Group = Group {
 };
 
 /// Filecoin's circuits and what they are made of.
-const FILECOIN: Group = Group {
+pub const FILECOIN: Group = Group {
     name: "Filecoin",
     packages: &[
         "filecoin-*",
@@ -105,6 +106,7 @@ pub const TABLE: &[Row] = &[
             "cuzk-curve",
             "cuzk-r1cs",
             "cuzk-backend",
+            "cuzk-cs-witness",
             "cuzk-params",
             "cuzk-pce",
         ],
@@ -119,6 +121,11 @@ pub const TABLE: &[Row] = &[
             "cuzk-cs-witness",
         ],
         LIBRARY,
+    ),
+    row(
+        "cuzk-filecoin",
+        &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
+        PROOF,
     ),
     row("cuzk-proof-porep", PROOF_USES, PROOF),
     row("cuzk-proof-window-post", PROOF_USES, PROOF),
@@ -147,13 +154,13 @@ pub const TABLE: &[Row] = &[
         &[&TOKIO, &CUDA, &FILECOIN],
     ),
     row("cuzk-cli", PROGRAM_USES, PROOF),
-    row("cuzk-bench", PROGRAM_USES, PROOF),
+    row("cuzk-bench", BENCH_USES, PROOF),
     row("cuzk-fuzz", PROGRAM_USES, PROOF),
     row("xtask", &[], LIBRARY),
 ];
 
 /// What a proof type may use: never another one.
-const PROOF_USES: &[&str] = &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"];
+const PROOF_USES: &[&str] = &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api", "cuzk-filecoin"];
 
 /// What a program may use: it chooses the backend and links the proof types.
 const PROGRAM_USES: &[&str] = &[
@@ -167,6 +174,28 @@ const PROGRAM_USES: &[&str] = &[
     "cuzk-params",
     "cuzk-groth16",
     "cuzk-proof-api",
+    "cuzk-plugins",
+    "cuzk-synth",
+    "cuzk-testing",
+];
+
+/// What the benchmarks may use: the types of the circuits besides, since a peer takes a circuit and no name.
+const BENCH_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-cs-recording",
+    "cuzk-cs-witness",
+    "cuzk-backend",
+    "cuzk-backend-cpu",
+    "cuzk-pce",
+    "cuzk-params",
+    "cuzk-groth16",
+    "cuzk-proof-api",
+    "cuzk-filecoin",
+    "cuzk-proof-porep",
+    "cuzk-proof-window-post",
+    "cuzk-proof-winning-post",
+    "cuzk-proof-snap",
     "cuzk-plugins",
     "cuzk-synth",
     "cuzk-testing",

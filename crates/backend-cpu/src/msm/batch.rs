@@ -27,6 +27,8 @@ pub(crate) struct Scratch<L> {
     places: Vec<u32>,
     /// A row is one vector of sums.
     sums: Vec<Gathered<L>>,
+    /// What the next step adds to the rows.
+    wanted: Vec<Wanted>,
     /// The points that a step adds to the rows.
     points: Vec<(L, L)>,
     /// For each row, the product of the denominators before it in its chain.
@@ -40,6 +42,7 @@ impl<L> Default for Scratch<L> {
             tasks: Vec::new(),
             places: Vec::new(),
             sums: Vec::new(),
+            wanted: Vec::new(),
             points: Vec::new(),
             before: Vec::new(),
             specials: Vec::new(),
@@ -111,9 +114,17 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
         let scratch = self.scratch;
         scratch.order(self.tasks);
         scratch.sums.clear();
-        for row in 0..self.tasks.len().div_ceil(A::LANES) {
+        let points = (self.source, self.entries);
+        let rows = self.tasks.len().div_ceil(A::LANES);
+        scratch.wanted.resize(rows, Wanted::default());
+        for row in 0..rows {
+            prepare::<A, G, S>(arch, points, scratch, row, 0);
+        }
+        for row in 0..rows {
             let sums = if self.fresh {
-                points::<A, G, S>(arch, self.source, self.entries, &scratch.tasks, row, 0)
+                let first = scratch.wanted[row];
+                prepare::<A, G, S>(arch, points, scratch, row, 1);
+                first.gather::<A, G, S>(arch, self.source)
             } else {
                 earlier::<A, G>(arch, self.sums, &scratch.places, row)
             };
@@ -121,7 +132,7 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
         }
         let longest = scratch.tasks.first().map_or(0, |task| task.len);
         for step in u32::from(self.fresh)..longest {
-            add_points::<A, G, S>(arch, self.source, self.entries, step, scratch);
+            add_points::<A, G, S>(arch, points, step, scratch);
         }
         for (row, places) in scratch.places.chunks(A::LANES).enumerate() {
             put::<A, G>(arch, &scratch.sums[row], |lane, point| {
@@ -133,42 +144,72 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
     }
 }
 
-/// The points of the tasks of a row in a step; the identity for tasks that have no more.
+/// Which points a step adds to the lanes of a row.
+#[derive(Copy, Clone, Default)]
+struct Wanted {
+    indices: [u32; MAX_LANES],
+    /// Lanes whose point is to be subtracted.
+    negative: u64,
+    /// Lanes whose task has no more entries.
+    absent: u64,
+}
+
+impl Wanted {
+    /// For a row of tasks, of which the lanes have one each.
+    #[inline(always)]
+    fn new(lanes: usize, entries: &[u32], tasks: &[Task], row: usize, step: u32) -> Self {
+        let mut wanted = Self::default();
+        let tasks = tasks.get(row * lanes..).unwrap_or_default();
+        for lane in 0..lanes {
+            match tasks.get(lane) {
+                Some(task) if task.len > step => {
+                    let entry = entries[task.entry(step)];
+                    wanted.indices[lane] = entry & !NEGATIVE;
+                    wanted.negative |= u64::from(entry >> 31) << lane;
+                }
+                _ => wanted.absent |= 1 << lane,
+            }
+        }
+        wanted
+    }
+
+    /// The points themselves; the identity where there is none.
+    #[inline(always)]
+    fn gather<A: Arch, G: Group, S: Source<A, G>>(
+        &self,
+        arch: A,
+        source: &S,
+    ) -> Gathered<G::Lanes<A>> {
+        if self.absent == (1 << A::LANES) - 1 {
+            let zero = G::Lanes::<A>::zero(arch);
+            return Gathered {
+                x: zero,
+                y: zero,
+                identity: self.absent,
+            };
+        }
+        let mut points = source.gather(arch, &self.indices);
+        if self.negative != 0 {
+            let mask = A::Mask::from_bits(arch, self.negative);
+            points.y = Lanes::select(mask, points.y.neg(), points.y);
+        }
+        points.identity |= self.absent;
+        points
+    }
+}
+
+/// Finds out which points the next step adds to a row, and asks the cache for them.
 #[inline(always)]
-fn points<A: Arch, G: Group, S: Source<A, G>>(
+fn prepare<A: Arch, G: Group, S: Source<A, G>>(
     arch: A,
-    source: &S,
-    entries: &[u32],
-    tasks: &[Task],
+    (source, entries): (&S, &[u32]),
+    scratch: &mut Scratch<G::Lanes<A>>,
     row: usize,
     step: u32,
-) -> Gathered<G::Lanes<A>> {
-    let (mut indices, mut negative, mut absent) = ([0; MAX_LANES], 0, 0);
-    for lane in 0..A::LANES {
-        match tasks.get(row * A::LANES + lane) {
-            Some(task) if task.len > step => {
-                let entry = entries[task.entry(step)];
-                indices[lane] = entry & !NEGATIVE;
-                negative |= u64::from(entry >> 31) << lane;
-            }
-            _ => absent |= 1 << lane,
-        }
-    }
-    if absent == (1 << A::LANES) - 1 {
-        let zero = G::Lanes::<A>::zero(arch);
-        return Gathered {
-            x: zero,
-            y: zero,
-            identity: absent,
-        };
-    }
-    let mut points = source.gather(arch, &indices);
-    if negative != 0 {
-        let mask = A::Mask::from_bits(arch, negative);
-        points.y = Lanes::select(mask, points.y.neg(), points.y);
-    }
-    points.identity |= absent;
-    points
+) {
+    let wanted = Wanted::new(A::LANES, entries, &scratch.tasks, row, step);
+    source.prefetch(arch, &wanted.indices);
+    scratch.wanted[row] = wanted;
 }
 
 /// The sums of the tasks of a row as they were before the batch.
@@ -193,8 +234,7 @@ fn earlier<A: Arch, G: Group>(
 #[inline(always)]
 fn add_points<A: Arch, G: Group, S: Source<A, G>>(
     arch: A,
-    source: &S,
-    entries: &[u32],
+    points: (&S, &[u32]),
     step: u32,
     scratch: &mut Scratch<G::Lanes<A>>,
 ) {
@@ -204,7 +244,7 @@ fn add_points<A: Arch, G: Group, S: Source<A, G>>(
     scratch.before.clear();
     scratch.specials.clear();
     for row in 0..rows {
-        let point = points::<A, G, S>(arch, source, entries, &scratch.tasks, row, step);
+        let point = scratch.wanted[row].gather::<A, G, S>(arch, points.0);
         let sum = &scratch.sums[row];
         let mut denominator = point.x.sub(sum.x);
         if denominator.is_zero().bits() | sum.identity | point.identity != 0 {
@@ -218,6 +258,7 @@ fn add_points<A: Arch, G: Group, S: Source<A, G>>(
     }
     let mut inverses = invert_chains(products);
     for row in (0..rows).rev() {
+        prepare::<A, G, S>(arch, points, scratch, row, step + 1);
         let point = scratch.points[row];
         let inverse = inverses[row % CHAINS].mul(scratch.before[row]);
         let sum = &mut scratch.sums[row];

@@ -51,6 +51,9 @@ pub(crate) struct Gathered<L> {
 pub(crate) trait Source<A: Arch, G: Group>: Sync {
     /// Lane i of the result is point `indices[i]`, for `LANES` indices.
     fn gather(&self, arch: A, indices: &[u32; MAX_LANES]) -> Gathered<G::Lanes<A>>;
+
+    /// Asks the cache for those points.
+    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]);
 }
 
 /// Points straight from their encoding. An index past the end gives a point of zeros.
@@ -101,6 +104,15 @@ impl<A: Arch, G: Group> Source<A, G> for Encoded<'_> {
             identity,
         }
     }
+
+    #[inline(always)]
+    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]) {
+        for index in &indices[..A::LANES] {
+            let size = G::UNCOMPRESSED_BYTES;
+            let point = self.point(*index, size);
+            arch.prefetch(point.get(..size).unwrap_or_default());
+        }
+    }
 }
 
 /// Points in rows.
@@ -147,6 +159,15 @@ impl<A: Arch, G: Group> Source<A, G> for Decoded<A, G> {
             identity &= y.is_zero().bits();
         }
         Gathered { x, y, identity }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]) {
+        for index in &indices[..A::LANES] {
+            if let Some(point) = self.points.get(*index as usize) {
+                arch.prefetch(point);
+            }
+        }
     }
 }
 

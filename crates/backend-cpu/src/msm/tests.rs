@@ -4,7 +4,7 @@ use super::*;
 use cuzk_curve::simd::dispatch_scalar;
 use cuzk_curve::{Bytes, G1, G1Projective, G2};
 use ff::Field;
-use group::Curve;
+use group::{Curve, Group as _};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -42,7 +42,9 @@ impl RngCore for Rng {
 fn vectors(name: &str) -> Option<Vec<u8>> {
     let folder = std::env::var_os("CUZK_TEST_VECTORS")
         .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"));
+        .unwrap_or_else(|| {
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors")
+        });
     let path = folder.join("points").join(name);
     let bytes = std::fs::read(&path).ok();
     if bytes.is_none() {
@@ -210,7 +212,10 @@ fn points_of_order_three_with_x_zero() {
         );
     }
     plus[95] = 3;
-    assert_eq!(G1::read_on_curve(&plus).err(), Some(EncodingError::OffCurve));
+    assert_eq!(
+        G1::read_on_curve(&plus).err(),
+        Some(EncodingError::OffCurve)
+    );
     for first in [0x80, 0xa0] {
         let mut bytes = [0; 48];
         bytes[0] = first;
@@ -229,8 +234,12 @@ fn random_multiples_round_trip() {
         let one = (G1Affine::generator() * scalar).to_affine();
         let two = (G2Affine::generator() * scalar).to_affine();
         let (plain, packed) = encoded::<G1>(&one);
-        assert!(G1::read_uncompressed(&plain) == Ok(one) && G1::read_compressed(&packed) == Ok(one));
+        assert!(
+            G1::read_uncompressed(&plain) == Ok(one) && G1::read_compressed(&packed) == Ok(one)
+        );
         let (plain, packed) = encoded::<G2>(&two);
-        assert!(G2::read_uncompressed(&plain) == Ok(two) && G2::read_compressed(&packed) == Ok(two));
+        assert!(
+            G2::read_uncompressed(&plain) == Ok(two) && G2::read_compressed(&packed) == Ok(two)
+        );
     }
 }

@@ -143,7 +143,8 @@ pub trait FrLanes: Lanes {
     fn factor(arch: Self::Arch, value: &Self::Scalar) -> Self::Factor;
     /// Every lane times the factor. The operand may be loose; the product is reduced.
     fn scale(self, factor: &Self::Factor) -> Self;
-    /// The product of a loose operand (bound up to 17p) and a reduced one; the product is reduced.
+    /// The product of a loose operand, up to fourteen layers from reduced ones, and of `rhs`, which must be a product of
+    /// reduced operands; the product is reduced.
     fn mul_loose(self, rhs: Self) -> Self;
     /// A reduced value from a loose one.
     fn reduce(self) -> Self;

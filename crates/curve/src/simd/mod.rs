@@ -69,6 +69,12 @@ pub trait Arch: Copy + Send + Sync + 'static {
 
     /// Runs `task` compiled for the features of this architecture.
     fn run<T: Task<Self>>(self, task: T) -> T::Output;
+
+    /// Asks the cache for `place`, which will be read soon. It has no other effect, and may have none.
+    #[inline(always)]
+    fn prefetch<T: ?Sized>(self, place: &T) {
+        let _ = place;
+    }
 }
 
 /// A computation for one architecture; its fields may hold that architecture's lanes.

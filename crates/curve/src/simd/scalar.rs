@@ -158,14 +158,7 @@ macro_rules! lane {
     };
 }
 
-lane!(
-    FqLane,
-    Fq,
-    Fq::default(),
-    Fq::ONE,
-    Fq::is_zero,
-    Fq::invert
-);
+lane!(FqLane, Fq, Fq::default(), Fq::ONE, Fq::is_zero, Fq::invert);
 lane!(
     Fq2Lane,
     Fq2,

@@ -1,13 +1,15 @@
 use ff::Field;
 use group::prime::PrimeCurveAffine;
+use group::{Curve, Group as _};
 use rand_chacha::ChaCha12Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::Fr;
+use crate::simd::dispatch_scalar;
+use crate::{Fr, G1, G1Affine, G2};
 
 /// `n` points of the subgroup: sums of a few random ones.
-fn good<G: Subgroup>(n: usize, rng: &mut ChaCha12Rng) -> Vec<G::Affine> {
+fn good<G: Encoding>(n: usize, rng: &mut ChaCha12Rng) -> Vec<G::Affine> {
     let step = G::Projective::random(&mut *rng);
     let mut point = G::Projective::random(rng);
     (0..n)
@@ -19,7 +21,7 @@ fn good<G: Subgroup>(n: usize, rng: &mut ChaCha12Rng) -> Vec<G::Affine> {
 }
 
 /// A random point on the curve, outside the subgroup.
-fn on_curve<G: Subgroup>(rng: &mut ChaCha12Rng) -> G::Affine {
+fn on_curve<G: Encoding>(rng: &mut ChaCha12Rng) -> G::Affine {
     let mut bytes = vec![0; G::COMPRESSED_BYTES];
     loop {
         rng.fill_bytes(&mut bytes);
@@ -31,7 +33,7 @@ fn on_curve<G: Subgroup>(rng: &mut ChaCha12Rng) -> G::Affine {
     }
 }
 
-fn multiply<G: Subgroup>(point: &G::Affine, scalar: &[u8]) -> G::Projective {
+fn multiply<G: Encoding>(point: &G::Affine, scalar: &[u8]) -> G::Projective {
     let mut product = G::Projective::identity();
     for byte in scalar {
         for bit in (0..8).rev() {
@@ -61,7 +63,7 @@ fn divide(number: &[u8], divisor: u32) -> Vec<u8> {
 
 /// A point of order `prime`, which divides the cofactor `square` times: the product of the order r, of the cofactor's
 /// other part and of a random point.
-fn small_order<G: Subgroup>(
+fn small_order<G: Encoding>(
     cofactor: &[u8],
     prime: u32,
     multiplicity: u32,
@@ -94,7 +96,7 @@ fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-fn bad_points<G: Subgroup>(
+fn bad_points<G: Encoding>(
     cofactor: &str,
     primes: [(u32, u32); 2],
     rng: &mut ChaCha12Rng,
@@ -109,7 +111,7 @@ fn bad_points<G: Subgroup>(
     bad
 }
 
-fn agrees_with_single_checks<G: Subgroup>(cofactor: &str, primes: [(u32, u32); 2]) {
+fn agrees_with_single_checks<G: Encoding>(cofactor: &str, primes: [(u32, u32); 2]) {
     let mut rng = ChaCha12Rng::seed_from_u64(7);
     let bad = bad_points::<G>(cofactor, primes, &mut rng);
     let points = good::<G>(2 * DIRECT, &mut rng);
@@ -142,18 +144,68 @@ fn g2_agrees_with_single_checks() {
     agrees_with_single_checks::<G2>(G2_COFACTOR, [(13, 2), (23, 2)]);
 }
 
-#[test]
-fn equal_points_and_infinity_are_summed_like_any_other() {
+/// Sums buckets on an architecture, and compares with additions one by one.
+struct Compare<'a, G: Encoding> {
+    points: &'a [G::Affine],
+    buckets: &'a [&'a [u32]],
+}
+
+impl<G: Encoding> Kernel for Compare<'_, G> {
+    type Output = ();
+
+    fn run<A: Arch>(self, arch: A) {
+        let sums = sums::sum_buckets::<A, G>(arch, self.points, self.buckets);
+        assert_eq!(sums.len(), self.buckets.len());
+        for (sum, bucket) in sums.iter().zip(self.buckets) {
+            let point = |&index: &u32| self.points[index as usize].to_curve();
+            let expected: G::Projective = bucket.iter().map(point).sum();
+            assert!(
+                *sum == expected.to_affine(),
+                "{} of {}",
+                bucket.len(),
+                A::NAME
+            );
+        }
+    }
+}
+
+fn sums_equal_additions<G: Encoding>() {
     let mut rng = ChaCha12Rng::seed_from_u64(8);
-    let point = good::<G1>(1, &mut rng)[0];
-    let mut points = vec![point; 2 * DIRECT];
+    let mut points = good::<G>(200, &mut rng);
+    for i in 0..20 {
+        // Equal points, inverses, and points outside the subgroup.
+        points[100 + i] = points[i];
+        points[120 + i] = (-points[i].to_curve()).to_affine();
+        points[140 + i] = on_curve::<G>(&mut rng);
+    }
+    let order: Vec<u32> = (0..2000u32).map(|i| i * 7 % 200).collect();
+    let equal = [5; 40];
+    let inverses = [0, 120, 1, 121, 2, 3, 122];
+    let mut buckets: Vec<&[u32]> = vec![&equal, &inverses, &inverses[..2], &[]];
+    for len in [0, 1, 2, 3, 7, 8, 9, 31, 199] {
+        buckets.extend((0..9).map(|start| &order[start * 13..][..len]));
+    }
+    for count in [0, 1, 7, 8, 9, buckets.len()] {
+        let (points, buckets) = (&points[..], &buckets[..count]);
+        dispatch(Compare::<G> { points, buckets });
+        dispatch_scalar(Compare::<G> { points, buckets });
+    }
+}
+
+#[test]
+fn sums_of_buckets_equal_additions_one_by_one() {
+    sums_equal_additions::<G1>();
+    sums_equal_additions::<G2>();
+}
+
+#[test]
+fn equal_points_and_infinity_are_in_the_subgroup() {
+    let mut rng = ChaCha12Rng::seed_from_u64(8);
+    let mut points = vec![good::<G1>(1, &mut rng)[0]; 2 * DIRECT];
     points[7] = G1Affine::identity();
     assert!(all_in_subgroup::<G1>(&points, &mut rng));
-    for n in [0u32, 1, 2, 15, 16, 17, 100] {
-        let indices: Vec<u32> = (0..n).collect();
-        let expected: G1Projective = points[..n as usize].iter().map(G1Projective::from).sum();
-        assert!(G1::sum_selected(&points, &indices) == expected, "{n}");
-    }
+    points[3] = on_curve::<G1>(&mut rng);
+    assert_eq!(first_outside::<G1>(&points, &mut rng), Some(3));
 }
 
 #[test]
@@ -162,7 +214,9 @@ fn buckets_hold_each_point_once() {
     for (points, bits) in [(0, 1), (1, 1), (1000, 4), (70_000, 16)] {
         let buckets = Buckets::random(points, bits, &mut rng);
         assert_eq!(buckets.len(), 1 << bits);
-        let mut all: Vec<u32> = (0..buckets.len()).flat_map(|i| buckets.get(i).to_vec()).collect();
+        let mut all: Vec<u32> = (0..buckets.len())
+            .flat_map(|i| buckets.get(i).to_vec())
+            .collect();
         all.sort_unstable();
         assert!(all.iter().copied().eq(0..points as u32));
     }

@@ -22,7 +22,12 @@ impl Circuit<Fr> for Squares {
         let mut x = cs.alloc(|| "x", missing)?;
         for i in 1..self.squarings {
             let y = cs.alloc(|| "power", missing)?;
-            cs.enforce(|| format!("square {i}"), |_| zero() + x, |_| zero() + x, |_| zero() + y);
+            cs.enforce(
+                || format!("square {i}"),
+                |_| zero() + x,
+                |_| zero() + x,
+                |_| zero() + y,
+            );
             x = y;
         }
         let y = cs.alloc_input(|| "y", missing)?;

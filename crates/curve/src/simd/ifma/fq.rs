@@ -1,7 +1,7 @@
 //! Eight elements of the base field: eight limbs, Montgomery's factor 2^416, which is 4·10^10 times p.
 //!
-//! **Bounds**, as multiples of p. Reduced: below 2; products of operands below 2^16 are below 1.2, and
-//! [`Ifma::reduced`] leaves less than 1.1 of operands below 2^10. Lazy: below 6.
+//! **Bounds**, as multiples of p. Reduced: below 2.1; products of operands below 2^16 are below 1.1, and
+//! [`Ifma::reduced`] leaves less than 1.1 of operands below 2^10. Lazy: below 6.1.
 
 use super::limbs::{Modulus, limbs_to_words, scalar_limbs, words_to_limbs};
 use super::ops::V;
@@ -38,6 +38,26 @@ impl FqLanes {
     #[inline(always)]
     pub(super) fn ifma(self) -> Ifma {
         Ifma(())
+    }
+
+    /// (a0 + a1·u)·(b0 + b1·u) by Karatsuba's three products of columns, each coefficient reduced once. The constant
+    /// coefficient is below 2.1p.
+    #[inline(always)]
+    pub(super) fn mul_pairs(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {
+        let arch = a.0.ifma();
+        let low: [V; 16] = arch.product(&a.0.0, &b.0.0);
+        let high: [V; 16] = arch.product(&a.1.0, &b.1.0);
+        let (left, right) = (a.0.add_lazy(a.1), b.0.add_lazy(b.1));
+        let mut cross: [V; 16] = arch.product(&left.0, &right.0);
+        let mut constant = low;
+        for k in 0..16 {
+            constant[k] = arch.sub(low[k], high[k]);
+            cross[k] = arch.sub(cross[k], arch.add(low[k], high[k]));
+        }
+        (
+            Self(arch.montgomery_reduced::<8, 16, true>(&constant, &P)),
+            Self(arch.montgomery_reduced::<8, 16, false>(&cross, &P)),
+        )
     }
 
     #[inline(always)]
@@ -121,7 +141,9 @@ impl Lanes for FqLanes {
 
     #[inline(always)]
     fn square(self) -> Self {
-        self.mul(self)
+        let arch = self.ifma();
+        let columns: [V; 16] = arch.square_product(&self.0);
+        Self(arch.montgomery_reduced::<8, 16, false>(&columns, &P))
     }
 
     #[inline(always)]

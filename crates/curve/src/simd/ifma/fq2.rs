@@ -91,19 +91,10 @@ impl Lanes for Fq2Lanes {
         }
     }
 
-    /// Karatsuba's three products. The sums inside are below 12p, which the base field's product takes.
     #[inline(always)]
     fn mul(self, rhs: Self) -> Self {
-        let low = self.c0.mul(rhs.c0);
-        let high = self.c1.mul(rhs.c1);
-        let cross = self
-            .c0
-            .add_lazy(self.c1)
-            .mul(rhs.c0.add_lazy(rhs.c1));
-        Self {
-            c0: low.sub(high),
-            c1: cross.sub(low.add_lazy(high)),
-        }
+        let (c0, c1) = FqLanes::mul_pairs((self.c0, self.c1), (rhs.c0, rhs.c1));
+        Self { c0, c1 }
     }
 
     /// (c0 + c1)(c0 - c1) + 2·c0·c1·u.

@@ -1,8 +1,8 @@
 //! Eight elements of the scalar field: five limbs, Montgomery's factor 2^260, which is 35.3 times p.
 //!
 //! **Bounds**, as multiples of p. Reduced: below 1.97. Lazy: below 5 (a reduced one plus 3). A product is below
-//! a·b / 35.3 + 1: of two lazy ones below 1.71; of a loose one below 33.97 and a factor below 1, below 1.97; of a loose one
-//! below 17 and a reduced one, below 1.95. [`Ifma::reduced`] leaves less than 1.4.
+//! a·b / 35.3 + 1: of two lazy ones below 1.71, of two reduced ones below 1.11; of a loose one below 33.97 and a factor below
+//! 1, below 1.97; of a loose one below 30 and a product of reduced ones, below 1.95. [`Ifma::reduced`] leaves less than 1.4.
 
 use blst::blst_fr;
 use ff::Field;

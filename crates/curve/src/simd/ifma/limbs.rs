@@ -60,6 +60,20 @@ impl<const N: usize> Modulus<N> {
         value
     }
 
+    /// 2p.
+    const fn double_carried(&self) -> [u64; N] {
+        let mut doubled = self.p;
+        let mut carry = 0;
+        let mut i = 0;
+        while i < N {
+            let limb = self.p[i] * 2 + carry;
+            carry = limb >> 52;
+            doubled[i] = limb & MASK;
+            i += 1;
+        }
+        doubled
+    }
+
     const fn double_once(&self, value: [u64; N]) -> [u64; N] {
         let mut doubled = value;
         let mut reduced = value;
@@ -169,32 +183,33 @@ impl Ifma {
         let mask = self.word(MASK);
         let mut difference = *limbs;
         let mut borrow = self.zero();
-        for i in 0..N {
-            let limb = self.add(self.sub(limbs[i], self.word(m.p[i])), borrow);
-            borrow = self.signed_carry(limb);
-            difference[i] = self.and(limb, mask);
+        for (limb, p) in difference.iter_mut().zip(&m.p) {
+            let signed = self.add(self.sub(*limb, self.word(*p)), borrow);
+            borrow = self.signed_carry(signed);
+            *limb = self.and(signed, mask);
         }
         let below = self.negatives(borrow);
-        for i in 0..N {
-            difference[i] = self.blend(below, difference[i], limbs[i]);
-        }
-        difference
+        self.select_limbs(below, limbs, &difference)
     }
 
-    /// The lanes whose carried value below 2p is 0 or p.
+    /// The lanes whose carried value is 0, p or 2p.
     #[inline(always)]
     pub(super) fn zero_lanes<const N: usize>(self, limbs: &[V; N], m: &Modulus<N>) -> u8 {
-        let candidates = self.zeros(limbs[0]) | self.equal(limbs[0], self.word(m.p[0]));
+        let twice = m.double_carried();
+        let candidates = self.zeros(limbs[0])
+            | self.equal(limbs[0], self.word(m.p[0]))
+            | self.equal(limbs[0], self.word(twice[0]));
         if candidates == 0 {
             return 0;
         }
-        let mut any = limbs[0];
-        let mut other = self.xor(limbs[0], self.word(m.p[0]));
-        for i in 1..N {
-            any = self.or(any, limbs[i]);
-            other = self.or(other, self.xor(limbs[i], self.word(m.p[i])));
+        let mut differences = [self.zero(); 3];
+        for i in 0..N {
+            let (p, twice) = (self.word(m.p[i]), self.word(twice[i]));
+            differences[0] = self.or(differences[0], limbs[i]);
+            differences[1] = self.or(differences[1], self.xor(limbs[i], p));
+            differences[2] = self.or(differences[2], self.xor(limbs[i], twice));
         }
-        self.zeros(any) | self.zeros(other)
+        self.zeros(differences[0]) | self.zeros(differences[1]) | self.zeros(differences[2])
     }
 
     #[inline(always)]
@@ -224,8 +239,7 @@ impl Ifma {
         let zero = self.zero();
         let inverse = self.word(m.inverse);
         let mut t = [zero; N];
-        for i in 0..N {
-            let bi = b[i];
+        for &bi in b {
             let mut top = self.hi(zero, a[N - 1], bi);
             for j in (1..N).rev() {
                 t[j] = self.hi(t[j], a[j - 1], bi);
@@ -241,13 +255,7 @@ impl Ifma {
 
     /// Adds `quotient`·p to the columns `t`, `top`, and shifts them down by one. Returns the new highest column.
     #[inline(always)]
-    fn reduce_row<const N: usize>(
-        self,
-        t: &mut [V; N],
-        top: V,
-        quotient: V,
-        m: &Modulus<N>,
-    ) -> V {
+    fn reduce_row<const N: usize>(self, t: &mut [V; N], top: V, quotient: V, m: &Modulus<N>) -> V {
         let zero = self.zero();
         let p0 = self.word(m.p[0]);
         let carry = self.carry(self.lo(t[0], quotient, p0));
@@ -258,6 +266,70 @@ impl Ifma {
             t[j - 1] = self.hi(t[j - 1], quotient, self.word(m.p[j - 1]));
         }
         self.hi(top, quotient, self.word(m.p[N - 1]))
+    }
+
+    /// The 2N uncarried columns of the product of carried limbs.
+    #[inline(always)]
+    pub(super) fn product<const N: usize, const W: usize>(self, a: &[V; N], b: &[V; N]) -> [V; W] {
+        let mut t = [self.zero(); W];
+        for (i, &bi) in b.iter().enumerate() {
+            for (j, &aj) in a.iter().enumerate() {
+                t[i + j] = self.lo(t[i + j], aj, bi);
+                t[i + j + 1] = self.hi(t[i + j + 1], aj, bi);
+            }
+        }
+        t
+    }
+
+    /// As [`Ifma::product`], of a value and itself: products off the diagonal once, and doubled.
+    #[inline(always)]
+    pub(super) fn square_product<const N: usize, const W: usize>(self, a: &[V; N]) -> [V; W] {
+        let mut t = [self.zero(); W];
+        for i in 0..N {
+            for j in i + 1..N {
+                t[i + j] = self.lo(t[i + j], a[i], a[j]);
+                t[i + j + 1] = self.hi(t[i + j + 1], a[i], a[j]);
+            }
+        }
+        for (i, &ai) in a.iter().enumerate() {
+            let (low, high) = (t[2 * i], t[2 * i + 1]);
+            t[2 * i] = self.lo(self.add(low, low), ai, ai);
+            t[2 * i + 1] = self.hi(self.add(high, high), ai, ai);
+        }
+        t
+    }
+
+    /// Columns, signed, over 2^(52N) modulo p: below columns / 2^(52N) + p. The value must not be below -p·2^(52N), and p is
+    /// added where `BIASED`; without, it must not be negative.
+    #[inline(always)]
+    pub(super) fn montgomery_reduced<const N: usize, const W: usize, const BIASED: bool>(
+        self,
+        columns: &[V; W],
+        m: &Modulus<N>,
+    ) -> [V; N] {
+        let zero = self.zero();
+        let inverse = self.word(m.inverse);
+        let p0 = self.word(m.p[0]);
+        let mut t = *columns;
+        for i in 0..N {
+            let quotient = self.lo(zero, t[i], inverse);
+            let carry = self.signed_carry(self.lo(t[i], quotient, p0));
+            let low = self.add(carry, self.hi(zero, quotient, p0));
+            t[i + 1] = self.add(low, self.lo(t[i + 1], quotient, self.word(m.p[1])));
+            for j in 2..N {
+                t[i + j] = self.lo(t[i + j], quotient, self.word(m.p[j]));
+                t[i + j] = self.hi(t[i + j], quotient, self.word(m.p[j - 1]));
+            }
+            t[i + N] = self.hi(t[i + N], quotient, self.word(m.p[N - 1]));
+        }
+        let mut out = [zero; N];
+        for (i, limb) in out.iter_mut().enumerate() {
+            *limb = t[i + N];
+            if BIASED {
+                *limb = self.add(*limb, self.word(m.p[i]));
+            }
+        }
+        self.carried(&out)
     }
 
     /// As [`Ifma::carried`], for limbs without a sign.

@@ -15,6 +15,8 @@ use fq::FqLanes;
 use fq2::Fq2Lanes;
 use fr::FrLanes;
 
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
 use super::{Arch, Mask, Task};
 
 /// Eight elements at a time by AVX-512 IFMA. A value exists only where [`Ifma::detect`] found the features.
@@ -47,6 +49,15 @@ impl Arch for Ifma {
     fn run<T: Task<Self>>(self, task: T) -> T::Output {
         // SAFETY: a value of `Ifma` exists, so the machine has the features.
         unsafe { run(self, task) }
+    }
+
+    #[inline(always)]
+    fn prefetch<T: ?Sized>(self, place: &T) {
+        let start = std::ptr::from_ref(place).cast::<i8>();
+        for offset in (0..size_of_val(place)).step_by(64) {
+            // SAFETY: the address lies in what `place` borrows, and a prefetch neither reads nor writes.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(offset)) };
+        }
     }
 }
 

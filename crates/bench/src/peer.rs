@@ -1,0 +1,96 @@
+//! bellperson's side, on the very circuits that cuzk proves.
+
+use bellpepper_core::Circuit;
+use bellperson::groth16::{Parameters, create_random_proof, generate_random_parameters};
+use bellperson::util_cs::witness_cs::WitnessCS;
+use blstrs::Bls12;
+use cuzk_curve::Fr;
+use cuzk_filecoin::CircuitVisitor;
+use cuzk_proof_api::Request;
+use cuzk_synth::Kind;
+use cuzk_testing::oracle::FullSynthesis;
+use rand_core::OsRng;
+
+use crate::measure::seconds;
+use crate::workshop::Workshop;
+
+/// Shows the circuit of a request's first partition to a visitor.
+fn visit<V: CircuitVisitor>(kind: Kind, request: &Request, visitor: V) -> anyhow::Result<V::Output> {
+    Ok(match kind {
+        Kind::PoRep => cuzk_proof_porep::visit_circuit(request, 0, visitor)?,
+        Kind::WindowPost => cuzk_proof_window_post::visit_circuit(request, 0, visitor)?,
+        Kind::WinningPost => cuzk_proof_winning_post::visit_circuit(request, 0, visitor)?,
+        Kind::Snap => cuzk_proof_snap::visit_circuit(request, 0, visitor)?,
+    })
+}
+
+struct Prove<'a>(&'a std::path::Path);
+
+impl CircuitVisitor for Prove<'_> {
+    type Output = anyhow::Result<Vec<u8>>;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
+        let key = Parameters::<Bls12>::build_mapped_parameters(self.0.to_owned(), false)?;
+        let proof = create_random_proof(circuit, &key, &mut OsRng)?;
+        let mut bytes = Vec::new();
+        proof.write(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Payload to proof, with the key mapped as Filecoin maps it.
+pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
+    let request = workshop.request(kind)?;
+    let params = workshop.params_path(kind);
+    seconds(|| visit(kind, &request, Prove(&params))?)
+}
+
+struct Keygen;
+
+impl CircuitVisitor for Keygen {
+    type Output = anyhow::Result<Parameters<Bls12>>;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
+        Ok(generate_random_parameters::<Bls12, _, _>(circuit, &mut OsRng)?)
+    }
+}
+
+/// Circuit to a key in memory. The circuit has a witness, which bellperson's generator does not look at.
+pub fn keygen(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
+    let request = workshop.request(kind)?;
+    seconds(|| visit(kind, &request, Keygen)?)
+}
+
+struct Evaluate;
+
+impl CircuitVisitor for Evaluate {
+    type Output = anyhow::Result<f64>;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
+        seconds(|| Ok(FullSynthesis::<false>::of(circuit)?))
+    }
+}
+
+/// Circuit to inputs, aux, a, b and c, as bellperson's private proving assignment computes them, on one thread.
+pub fn evaluate(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
+    visit(kind, &workshop.request(kind)?, Evaluate)?
+}
+
+struct Witness;
+
+impl CircuitVisitor for Witness {
+    type Output = anyhow::Result<f64>;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
+        seconds(|| {
+            let mut cs = WitnessCS::<Fr>::new();
+            circuit.synthesize(&mut cs)?;
+            Ok(cs)
+        })
+    }
+}
+
+/// Circuit to its assignment with bellperson's own witness constraint system.
+pub fn witness(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
+    visit(kind, &workshop.request(kind)?, Witness)?
+}

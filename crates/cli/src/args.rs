@@ -1,0 +1,236 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use cuzk_synth::{Kind, SectorSize};
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done, and everything that was asked for holds
+  1  the system failed (a file, memory, a thread)
+  2  the command line is wrong
+  3  an input is wrong (a payload, key, PCE or proof file)
+  4  a proof or a witness does not hold
+  5  a key is missing
+
+Files:
+  Keys lie in --params, else in $FIL_PROOFS_PARAMETER_CACHE, else in the user's cache folder under cuzk/params.
+  Compiled circuits (PCE) lie in --pce, else in $CUZK_PCE_CACHE, else in the user's cache folder under cuzk/pce.
+
+Examples:
+  cuzk demo                                    prove all four proof types on a real 2 KiB sector
+  cuzk demo --kind winning-post --json         one of them, as JSON
+  cuzk synth --kind porep --sector-size 32GiB --out payloads
+  cuzk prove payloads/porep-32g.json --out proof.bin
+  cuzk verify payloads/porep-32g.json proof.bin
+  cuzk inspect proof.bin";
+
+/// A Groth16 prover for Filecoin's proofs over BLS12-381.
+#[derive(Parser, Debug)]
+#[command(name = "cuzk", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Threads to compute on. By default one a core.
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Print results as JSON on standard output.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// What `cuzk` can do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Make a real sector, prove all its proof types and verify them with bellperson's verifier.
+    ///
+    /// Keys and compiled circuits are made where absent and kept for the next time.
+    Demo(Demo),
+    /// Make the payload of a synthetic sector of any size, without sealing.
+    ///
+    /// The payload satisfies the circuit and the official vanilla verifiers, so a machine can be measured at full size.
+    Synth(Synth),
+    /// Make a development key for a circuit. Whoever makes a key can forge proofs: never use one in production.
+    Keygen(Keygen),
+    /// Record a circuit's constraints once and keep them for all its proofs.
+    Compile(Compile),
+    /// Prove a payload; every proof is verified before it is written.
+    Prove(Prove),
+    /// Verify the proof of a payload.
+    Verify(Verify),
+    /// Say what a file is and what is wrong with it: .params, .vk, PCE, proof or payload.
+    Inspect(Inspect),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the manual pages into a folder.
+    Man {
+        /// The folder, which is made where absent.
+        #[arg(value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
+}
+
+/// Where keys lie.
+#[derive(clap::Args, Debug, Clone)]
+pub struct ParamsFolder {
+    /// The folder of .params and .vk files.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub params: Option<PathBuf>,
+}
+
+/// Where compiled circuits lie.
+#[derive(clap::Args, Debug, Clone)]
+pub struct PceFolder {
+    /// The folder of compiled circuits.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub pce: Option<PathBuf>,
+}
+
+/// Which circuit.
+#[derive(clap::Args, Debug, Clone)]
+#[group(required = true, multiple = true)]
+pub struct CircuitChoice {
+    /// A circuit by name, such as porep-2k or wpost-32g.
+    #[arg(long, conflicts_with_all = ["kind", "sector_size"])]
+    pub circuit: Option<String>,
+    /// A proof type: porep, window-post, winning-post or snap.
+    #[arg(long, requires = "sector_size")]
+    pub kind: Option<Kind>,
+    /// The size of a sector: 2KiB, 8MiB, 512MiB, 32GiB or 64GiB.
+    #[arg(long, requires = "kind")]
+    pub sector_size: Option<SectorSize>,
+}
+
+/// `cuzk demo`.
+#[derive(clap::Args, Debug)]
+pub struct Demo {
+    /// The proof types to show; all four by default.
+    #[arg(long, value_delimiter = ',')]
+    pub kind: Vec<Kind>,
+    /// The size of the sector: 2KiB and 8MiB are really sealed, larger ones are synthetic.
+    #[arg(long, default_value = "2KiB")]
+    pub sector_size: SectorSize,
+    /// Keep payloads and proofs in this folder, and put keys there instead of the usual one.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub params: ParamsFolder,
+    #[command(flatten)]
+    pub pce: PceFolder,
+}
+
+/// `cuzk synth`.
+#[derive(clap::Args, Debug)]
+pub struct Synth {
+    /// The proof type: porep, window-post, winning-post or snap.
+    #[arg(long)]
+    pub kind: Kind,
+    /// The size of the sector: 2KiB, 8MiB, 512MiB, 32GiB or 64GiB.
+    #[arg(long)]
+    pub sector_size: SectorSize,
+    /// Sectors of a WindowPoSt partition; a full partition by default.
+    #[arg(long)]
+    pub sectors: Option<usize>,
+    /// Makes other sectors; equal seeds make equal payloads.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// The folder for the payload file and the raw vanilla proofs.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Let the official vanilla verifier check the payload.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `cuzk keygen`.
+#[derive(clap::Args, Debug)]
+pub struct Keygen {
+    #[command(flatten)]
+    pub choice: CircuitChoice,
+    #[command(flatten)]
+    pub params: ParamsFolder,
+    #[command(flatten)]
+    pub pce: PceFolder,
+    /// Replace a key that is there.
+    #[arg(long)]
+    pub force: bool,
+    /// Needed for sectors of 512 MiB and more, whose keys could be mistaken for the network's.
+    #[arg(long)]
+    pub i_know_these_keys_are_insecure: bool,
+}
+
+/// `cuzk compile`.
+#[derive(clap::Args, Debug)]
+pub struct Compile {
+    #[command(flatten)]
+    pub choice: CircuitChoice,
+    #[command(flatten)]
+    pub pce: PceFolder,
+    /// Record again even where the circuit is compiled.
+    #[arg(long)]
+    pub force: bool,
+    /// A payload whose witness is then checked against the compiled circuit, constraint by constraint.
+    #[arg(long, value_name = "PAYLOAD", value_hint = ValueHint::FilePath)]
+    pub check: Option<PathBuf>,
+}
+
+/// `cuzk prove`.
+#[derive(clap::Args, Debug)]
+pub struct Prove {
+    /// The payload file, as `cuzk synth` and `cuzk demo --keep` write it.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub payload: PathBuf,
+    /// Where to write the proof.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// Prove one partition alone.
+    #[arg(long, value_name = "K")]
+    pub partition: Option<usize>,
+    /// Let the official vanilla verifier check the payload first, and check every constraint before proving.
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub params: ParamsFolder,
+    #[command(flatten)]
+    pub pce: PceFolder,
+}
+
+/// `cuzk verify`.
+#[derive(clap::Args, Debug)]
+pub struct Verify {
+    /// The payload file.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub payload: PathBuf,
+    /// The proof file: 192 bytes a partition.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub proof: PathBuf,
+    /// The proof is that of one partition alone.
+    #[arg(long, value_name = "K")]
+    pub partition: Option<usize>,
+    #[command(flatten)]
+    pub params: ParamsFolder,
+}
+
+/// `cuzk inspect`.
+#[derive(clap::Args, Debug)]
+pub struct Inspect {
+    /// The file.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Leave out what takes long: the digest and the check of every point of a .params file.
+    #[arg(long)]
+    pub quick: bool,
+}

@@ -1,0 +1,140 @@
+//! `cuzk compile`.
+
+use cuzk_cs_witness::WitnessCS;
+use cuzk_pce::Pce;
+use serde::Serialize;
+
+use crate::args::Compile;
+use crate::circuits::Circuit;
+use crate::console::Console;
+use crate::failure::{INPUT, failure};
+use crate::table::grouped;
+use crate::{job, places};
+
+/// What a compiled circuit is.
+#[derive(Serialize)]
+pub struct Row {
+    circuit: &'static str,
+    shape_hash: String,
+    inputs: usize,
+    aux: usize,
+    constraints: usize,
+    domain: usize,
+    non_zeros: u64,
+    coefficients: usize,
+    field_class: usize,
+    matrix_bytes: usize,
+    bytes_per_non_zero: f64,
+    file: String,
+    file_bytes: u64,
+    compile_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
+}
+
+/// The check of a witness.
+#[derive(Serialize)]
+struct Checked {
+    partition: usize,
+    witness_s: f64,
+    witness_bytes: usize,
+    check_s: f64,
+    satisfied: bool,
+}
+
+/// Records a circuit and keeps its compiled form.
+pub fn run(args: &Compile, console: &Console) -> anyhow::Result<()> {
+    let circuit = Circuit::chosen(&args.choice)?;
+    let cache = places::cache(&args.pce)?;
+    let compiled = if args.force {
+        circuit.compile(&cache, console)?
+    } else {
+        circuit.open(&cache, console)?
+    };
+    let pce = &compiled.value;
+    let file = cache.path(pce.hash);
+    let checked = match &args.check {
+        None => None,
+        Some(path) => Some(check(&circuit, pce, path, console)?),
+    };
+    let row = Row {
+        circuit: circuit.spec.id,
+        shape_hash: pce.hash.to_string(),
+        inputs: pce.shape.inputs,
+        aux: pce.shape.aux,
+        constraints: pce.shape.constraints,
+        domain: pce.shape.domain(),
+        non_zeros: pce.terms(),
+        coefficients: pce.coefficients.len(),
+        field_class: pce.field_class.bits().count_ones(),
+        matrix_bytes: pce.matrix_bytes(),
+        bytes_per_non_zero: pce.matrix_bytes() as f64 / pce.terms().max(1) as f64,
+        file_bytes: std::fs::metadata(&file)?.len(),
+        file: file.display().to_string(),
+        compile_s: compiled.seconds,
+        checked,
+    };
+    console.result(&row, &text(&row))
+}
+
+fn check(
+    circuit: &Circuit,
+    pce: &Pce,
+    path: &std::path::Path,
+    console: &Console,
+) -> anyhow::Result<Checked> {
+    let payload = job::read_payload(path)?;
+    let job = job::decode(&payload)?;
+    if job.circuit_id() != circuit.spec.id {
+        let found = job.circuit_id();
+        let message = format!("the payload is for {found}, the circuit is {}", circuit.spec.id);
+        return Err(failure(INPUT, message));
+    }
+    let id = circuit.spec.id;
+    let witness = console.step(&format!("{id}: witness of partition 0"), |_| {
+        let mut cs = WitnessCS::default();
+        job.circuit(0)?.witness(&mut cs)?;
+        Ok::<_, anyhow::Error>(pce.pack(cs.into_assignment())?)
+    })?;
+    let checked = console.step(&format!("{id}: checking every constraint"), |_| {
+        pce.check(&witness.value)
+    })?;
+    Ok(Checked {
+        partition: 0,
+        witness_s: witness.seconds,
+        witness_bytes: witness.value.size_bytes(),
+        check_s: checked.seconds,
+        satisfied: true,
+    })
+}
+
+fn text(row: &Row) -> String {
+    let mut lines = vec![
+        format!("{} in {:.2} s, shape {}", row.circuit, row.compile_s, row.shape_hash),
+        format!(
+            "  {} inputs, {} aux ({} field elements, the rest bits), {} constraints, domain {}",
+            grouped(row.inputs as u64),
+            grouped(row.aux as u64),
+            grouped(row.field_class as u64),
+            grouped(row.constraints as u64),
+            grouped(row.domain as u64)
+        ),
+        format!(
+            "  {} non-zeros of {} distinct coefficients at {:.2} bytes each",
+            grouped(row.non_zeros),
+            row.coefficients,
+            row.bytes_per_non_zero
+        ),
+        format!("  {} ({} bytes)", row.file, grouped(row.file_bytes)),
+    ];
+    if let Some(checked) = &row.checked {
+        lines.push(format!(
+            "  partition {}: witness in {:.2} s ({} bytes packed), all constraints satisfied (checked in {:.2} s)",
+            checked.partition,
+            checked.witness_s,
+            grouped(checked.witness_bytes as u64),
+            checked.check_s
+        ));
+    }
+    lines.join("\n")
+}

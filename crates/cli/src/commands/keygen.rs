@@ -1,0 +1,49 @@
+//! `cuzk keygen`.
+
+use serde::Serialize;
+
+use crate::args::Keygen;
+use crate::circuits::Circuit;
+use crate::console::Console;
+use crate::failure::{USAGE, failure};
+use crate::{keys, places};
+
+#[derive(Serialize)]
+struct Row {
+    circuit: &'static str,
+    params: String,
+    params_bytes: u64,
+    keygen_s: f64,
+}
+
+/// Makes a development key.
+pub fn run(args: &Keygen, console: &Console) -> anyhow::Result<()> {
+    let circuit = Circuit::chosen(&args.choice)?;
+    let store = places::key_store(&args.params)?;
+    let name = keys::key_name(&circuit)?;
+    if store.contains(&name) && !args.force {
+        return Err(failure(
+            USAGE,
+            format!(
+                "{} has a key in {}; --force replaces it",
+                circuit.spec.id,
+                store.folder().display()
+            ),
+        ));
+    }
+    let insecure = args.i_know_these_keys_are_insecure;
+    keys::allowed(&circuit, insecure)?;
+    let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
+    let made = keys::make(&circuit, &pce, &store, insecure, console)?;
+    let row = Row {
+        circuit: circuit.spec.id,
+        params: made.value.display().to_string(),
+        params_bytes: std::fs::metadata(&made.value)?.len(),
+        keygen_s: made.seconds,
+    };
+    let text = format!(
+        "{}: {} ({} bytes) in {:.2} s. A development key: never use it in production.",
+        row.circuit, row.params, row.params_bytes, row.keygen_s
+    );
+    console.result(&row, &text)
+}

@@ -1,0 +1,10 @@
+//! One module a subcommand.
+
+pub mod compile;
+pub mod demo;
+pub mod generate;
+pub mod inspect;
+pub mod keygen;
+pub mod prove;
+pub mod synth;
+pub mod verify;

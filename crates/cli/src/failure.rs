@@ -1,0 +1,101 @@
+//! Errors of the command itself, and the exit code of every error.
+
+use cuzk_groth16::{Groth16Error, ProofError};
+use cuzk_params::ParamsError;
+use cuzk_pce::PceError;
+use cuzk_proof_api::ProofApiError;
+use cuzk_r1cs::R1csError;
+use cuzk_synth::SynthError;
+
+/// The system failed.
+pub const SYSTEM: u8 = 1;
+/// The command line is wrong; clap uses the same code.
+pub const USAGE: u8 = 2;
+/// An input is wrong.
+pub const INPUT: u8 = 3;
+/// A proof or a witness does not hold.
+pub const INVALID: u8 = 4;
+/// A key is missing.
+pub const MISSING_KEY: u8 = 5;
+
+/// An error with its own exit code.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// An error that ends with this exit code.
+pub fn failure(code: u8, message: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(Failure {
+        code,
+        message: message.into(),
+    })
+}
+
+/// The exit code of an error: that of the first cause which has one.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    error.chain().find_map(code_of).unwrap_or(SYSTEM)
+}
+
+fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    if let Some(failure) = cause.downcast_ref::<Failure>() {
+        return Some(failure.code);
+    }
+    if let Some(error) = cause.downcast_ref::<Groth16Error>() {
+        return Some(groth16_code(error));
+    }
+    if let Some(error) = cause.downcast_ref::<ParamsError>() {
+        return Some(params_code(error));
+    }
+    if let Some(error) = cause.downcast_ref::<PceError>() {
+        return Some(pce_code(error));
+    }
+    if let Some(error) = cause.downcast_ref::<R1csError>() {
+        return Some(r1cs_code(error));
+    }
+    let input = cause.is::<ProofApiError>() || cause.is::<ProofError>() || cause.is::<SynthError>();
+    input.then_some(INPUT)
+}
+
+fn groth16_code(error: &Groth16Error) -> u8 {
+    match error {
+        Groth16Error::R1cs(error) => r1cs_code(error),
+        Groth16Error::Pce(error) => pce_code(error),
+        Groth16Error::Params(error) => params_code(error),
+        Groth16Error::Invalid { .. } => INVALID,
+        Groth16Error::Backend(_) | Groth16Error::Thread(_) => SYSTEM,
+        _ => INPUT,
+    }
+}
+
+fn params_code(error: &ParamsError) -> u8 {
+    match error {
+        ParamsError::Missing { .. } => MISSING_KEY,
+        ParamsError::Io { .. } => SYSTEM,
+        _ => INPUT,
+    }
+}
+
+fn pce_code(error: &PceError) -> u8 {
+    match error {
+        PceError::R1cs(error) => r1cs_code(error),
+        PceError::Io { .. } => SYSTEM,
+        _ => INPUT,
+    }
+}
+
+fn r1cs_code(error: &R1csError) -> u8 {
+    match error {
+        R1csError::Unsatisfied { .. } => INVALID,
+        _ => INPUT,
+    }
+}

@@ -1,0 +1,77 @@
+//! Opening keys and making development keys.
+
+use std::path::PathBuf;
+
+use cuzk_backend_cpu::CpuBackend;
+use cuzk_groth16::keygen;
+use cuzk_params::{KeyFileKind, KeyStore, Parameters};
+use cuzk_pce::Pce;
+use rand_core::OsRng;
+
+use crate::circuits::Circuit;
+use crate::console::{Console, Timed};
+use crate::failure::{USAGE, failure};
+
+/// Sectors from this size on are the network's: their keys come from its trusted setup.
+const PRODUCTION_BYTES: u64 = 512 << 20;
+
+/// The name of the circuit's key in a store, without extension.
+pub fn key_name(circuit: &Circuit) -> anyhow::Result<String> {
+    let names = circuit.proof_type.key_names(circuit.spec.id)?;
+    let stem = names.params.strip_suffix(".params").unwrap_or(&names.params);
+    Ok(stem.to_owned())
+}
+
+/// Opens the circuit's key.
+pub fn open(circuit: &Circuit, store: &KeyStore, console: &Console) -> anyhow::Result<Parameters> {
+    let name = key_name(circuit)?;
+    let opened = console.step(&format!("{}: opening its key", circuit.spec.id), |_| {
+        store.parameters(&name)
+    })?;
+    if let Some(mark) = store.development_mark(&name)? {
+        console.note(&format!(
+            "{}: the key was made for development by {}: proofs under it prove nothing to others",
+            circuit.spec.id, mark.made_by
+        ));
+    }
+    Ok(opened.value)
+}
+
+/// Refuses a development key for the network's sector sizes unless the caller insists.
+pub fn allowed(circuit: &Circuit, insecure: bool) -> anyhow::Result<()> {
+    if circuit.spec.sector_bytes >= PRODUCTION_BYTES && !insecure {
+        return Err(failure(
+            USAGE,
+            format!(
+                "{}: the keys of this sector size come from the network's trusted setup. Whoever makes a key can forge \
+                 proofs under it; if one is wanted all the same, say --i-know-these-keys-are-insecure",
+                circuit.spec.id
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Makes a development key and writes it to the store. `insecure` says that the caller knows what such a key is worth.
+pub fn make(
+    circuit: &Circuit,
+    pce: &Pce,
+    store: &KeyStore,
+    insecure: bool,
+    console: &Console,
+) -> anyhow::Result<Timed<PathBuf>> {
+    allowed(circuit, insecure)?;
+    let name = key_name(circuit)?;
+    let path = store.path(&name, KeyFileKind::Params)?;
+    let what = format!("{}: making a development key", circuit.spec.id);
+    let made = console.measured(&what, 1000, |bar| {
+        std::fs::create_dir_all(store.folder())?;
+        let mut progress = |done: f64| bar.set_position((done * 1000.0) as u64);
+        keygen::write(&CpuBackend::default(), pce, &path, &mut OsRng, &mut progress)?;
+        Ok::<_, anyhow::Error>(())
+    })?;
+    Ok(Timed {
+        value: path,
+        seconds: made.seconds,
+    })
+}

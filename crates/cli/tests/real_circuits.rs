@@ -1,0 +1,182 @@
+//! The four real circuits at 2 KiB: the PCE equals full synthesis, extensible or not, bit for bit.
+
+use bellpepper_core::Circuit;
+use cuzk_cs_recording::RecordingCS;
+use cuzk_cs_witness::WitnessCS;
+use cuzk_curve::Fr;
+use cuzk_filecoin::CircuitVisitor;
+use cuzk_pce::Pce;
+use cuzk_proof_api::{ProofApiError, Request, by_id};
+use cuzk_r1cs::{Assignment, R1csError, Tally, synthesize};
+use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
+use cuzk_testing::oracle::FullSynthesis;
+use ff::Field;
+
+use cuzk_plugins as _;
+
+fn request(payload: &Payload) -> Request {
+    let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
+    Request {
+        sector_size: payload.sector_size.bytes(),
+        registered_proof: payload.registered_proof,
+        vanilla_proof: payload.vanilla_proof.clone(),
+        vanilla_proofs: payload.vanilla_proofs.clone(),
+        sector_number: payload.sector_number,
+        miner_id: payload.miner_id,
+        randomness: payload.randomness.to_vec(),
+        partition_index: payload.partition_index,
+        comm_r_old: bytes(payload.comm_r_old),
+        comm_r_new: bytes(payload.comm_r_new),
+        comm_d_new: bytes(payload.comm_d_new),
+    }
+}
+
+fn visit<V: CircuitVisitor>(kind: Kind, request: &Request, v: V) -> Result<V::Output, ProofApiError> {
+    match kind {
+        Kind::PoRep => cuzk_proof_porep::visit_circuit(request, 0, v),
+        Kind::WindowPost => cuzk_proof_window_post::visit_circuit(request, 0, v),
+        Kind::WinningPost => cuzk_proof_winning_post::visit_circuit(request, 0, v),
+        Kind::Snap => cuzk_proof_snap::visit_circuit(request, 0, v),
+    }
+}
+
+struct Full<const EXTENSIBLE: bool>;
+
+impl<const EXTENSIBLE: bool> CircuitVisitor for Full<EXTENSIBLE> {
+    type Output = FullSynthesis<EXTENSIBLE>;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
+        FullSynthesis::of(circuit).unwrap()
+    }
+}
+
+struct Record;
+
+impl CircuitVisitor for Record {
+    type Output = Pce;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Pce {
+        Pce::record(circuit).unwrap()
+    }
+}
+
+struct Witness;
+
+impl CircuitVisitor for Witness {
+    type Output = Assignment;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Assignment {
+        let mut cs = WitnessCS::default();
+        synthesize(circuit, &mut cs).unwrap();
+        cs.into_assignment()
+    }
+}
+
+fn sector(kind: Kind, seed: u64) -> Request {
+    let options = Options {
+        seed,
+        ..Options::default()
+    };
+    request(&synthetic(kind, SectorSize::KIB_2, &options).unwrap())
+}
+
+fn blank(kind: Kind) -> Pce {
+    let proof_type = by_id(kind.name()).unwrap();
+    let mut cs = RecordingCS::default();
+    let circuit = proof_type.blank(proof_type.circuits()[0].id).unwrap();
+    circuit.record(&mut cs).unwrap();
+    Pce::compile(cs.finish().unwrap()).unwrap()
+}
+
+/// Counts of circuits.md's table: inputs with ONE, aux, constraints.
+fn pce_equals_synthesis(kind: Kind, counts: (usize, usize, usize)) {
+    let pce = blank(kind);
+    let shape = pce.shape;
+    assert_eq!((shape.inputs, shape.aux, shape.constraints), counts);
+    for seed in [0, 1] {
+        let request = sector(kind, seed);
+        let sequential = visit(kind, &request, Full::<false>).unwrap();
+        let extended = visit(kind, &request, Full::<true>).unwrap();
+        assert_eq!(sequential.inputs, extended.inputs);
+        assert!(sequential.aux == extended.aux && sequential.abc == extended.abc);
+        assert_eq!(sequential.first_unsatisfied(), None);
+        drop(extended);
+
+        if seed == 0 {
+            assert_eq!(visit(kind, &request, Record).unwrap().hash, pce.hash);
+        }
+        let assignment = visit(kind, &request, Witness).unwrap();
+        assert_eq!(assignment.inputs, sequential.inputs);
+        assert!(assignment.iter_aux().eq(sequential.aux.iter().copied()));
+        let job = by_id(kind.name()).unwrap().decode(&request).unwrap();
+        assert_eq!(job.public_inputs(0).unwrap(), assignment.inputs[1..]);
+
+        let packed = pce.pack(assignment).unwrap();
+        assert!(packed.escapes().is_empty());
+        let found = pce.evaluate(&packed).unwrap();
+        let [a, b, c] = sequential.abc;
+        assert!(found.a == a && found.b == b && found.c == c);
+        pce.check(&packed).unwrap();
+        flipped_values_are_found(&pce, sequential.inputs, sequential.aux);
+    }
+}
+
+fn flipped_values_are_found(pce: &Pce, inputs: Vec<Fr>, mut aux: Vec<Fr>) {
+    for which in [0, aux.len() / 2, aux.len() - 1] {
+        aux[which] = Fr::ONE - aux[which];
+        let changed = pce.pack(Assignment::new(inputs.clone(), aux.iter().copied())).unwrap();
+        let found = pce.check(&changed);
+        assert!(matches!(found, Err(R1csError::Unsatisfied { .. })), "aux {which}");
+        aux[which] = Fr::ONE - aux[which];
+    }
+}
+
+#[test]
+fn porep_pce_equals_synthesis() {
+    pce_equals_synthesis(Kind::PoRep, (40, 2_685_673, 2_687_921));
+}
+
+#[test]
+fn snap_pce_equals_synthesis() {
+    pce_equals_synthesis(Kind::Snap, (5, 1_703_569, 1_705_039));
+}
+
+#[test]
+fn winning_post_pce_equals_synthesis() {
+    pce_equals_synthesis(Kind::WinningPost, (133, 91_674, 90_750));
+}
+
+#[test]
+fn window_post_pce_equals_synthesis() {
+    pce_equals_synthesis(Kind::WindowPost, (23, 22_128, 21_866));
+}
+
+/// An earlier prover crashed here: its recording and its witness generation differed in where ONE comes from, and the
+/// PoSt circuits, alone in being synthesized by extension, then had a different number of inputs in each.
+#[test]
+fn post_circuits_agree_on_where_one_comes_from() {
+    for (kind, inputs) in [(Kind::WinningPost, 133), (Kind::WindowPost, 23)] {
+        let request = sector(kind, 2);
+        let recorded = visit(kind, &request, Record).unwrap();
+        let witness = visit(kind, &request, Witness).unwrap();
+        assert_eq!(recorded.shape.inputs, inputs, "{kind}: recorded");
+        assert_eq!(witness.inputs.len(), inputs, "{kind}: witness");
+        assert_eq!(witness.inputs[0], Fr::ONE, "{kind}: input 0");
+        assert_eq!(witness.aux_len(), recorded.shape.aux, "{kind}: aux");
+        assert_eq!(RecordingCS::default().counts(), WitnessCS::default().counts());
+    }
+}
+
+#[test]
+fn a_non_zero_takes_at_most_six_bytes() {
+    for kind in Kind::ALL {
+        let pce = blank(kind);
+        let per_non_zero = pce.matrix_bytes() as f64 / pce.terms() as f64;
+        assert!(per_non_zero <= 6.0, "{kind}: {per_non_zero:.2} bytes in memory");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("circuit.pce");
+        pce.write(&path).unwrap();
+        let per_non_zero = path.metadata().unwrap().len() as f64 / pce.terms() as f64;
+        assert!(per_non_zero <= 6.0, "{kind}: {per_non_zero:.2} bytes on disk");
+    }
+}

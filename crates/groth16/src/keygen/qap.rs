@@ -1,0 +1,255 @@
+//! The quadratic arithmetic program of a circuit, evaluated at tau.
+
+use cuzk_curve::Fr;
+use cuzk_r1cs::{BLOCK_ROWS, Column, CompactR1cs, R1csError, Rows};
+use ff::{Field, PrimeField};
+use rayon::prelude::*;
+
+use super::ToxicWaste;
+use crate::Groth16Error;
+
+/// Row blocks whose Lagrange coefficients are computed at a time.
+const PIECE_BLOCKS: usize = 64;
+/// Elements that are inverted together.
+const INVERTED: usize = 1024;
+
+/// For each variable, inputs first, the values at tau of its polynomials.
+pub struct Qap {
+    inputs: usize,
+    domain: usize,
+    a: Vec<Fr>,
+    b: Vec<Fr>,
+    /// (beta·a + alpha·b + c) / gamma for inputs, / delta for aux.
+    external: Vec<Fr>,
+    tau: Fr,
+    /// t(tau) / delta.
+    h_factor: Fr,
+}
+
+impl Qap {
+    /// Streams the rows of a circuit, to which one row for each input is added as bellperson does. Neither gamma nor
+    /// delta may be zero.
+    pub fn evaluate(r1cs: &CompactR1cs, toxic: &ToxicWaste) -> Result<Self, Groth16Error> {
+        let lagrange = Lagrange::new(r1cs.shape.domain(), toxic.tau)?;
+        let shape = r1cs.shape;
+        let columns = Columns::new(r1cs);
+        let mut sums = [(); 3].map(|()| vec![Fr::ZERO; shape.inputs + shape.aux]);
+        for first in (0..r1cs.a.block_count()).step_by(PIECE_BLOCKS) {
+            let rows =
+                first * BLOCK_ROWS..shape.constraints.min((first + PIECE_BLOCKS) * BLOCK_ROWS);
+            let values = lagrange.coefficients(rows.start, rows.end);
+            [&r1cs.a, &r1cs.b, &r1cs.c]
+                .into_par_iter()
+                .zip(&mut sums)
+                .try_for_each(|(matrix, sums)| columns.add(matrix, first, &values, sums))?;
+        }
+        let [mut a, b, mut external] = sums;
+        let input_rows = lagrange.coefficients(shape.constraints, shape.rows());
+        for (sum, value) in a.iter_mut().zip(&input_rows) {
+            *sum += value;
+        }
+        let by_gamma = toxic.gamma.invert().unwrap_or(Fr::ZERO);
+        let by_delta = toxic.delta.invert().unwrap_or(Fr::ZERO);
+        let variables = external.par_iter_mut().zip(&a).zip(&b).enumerate();
+        variables.for_each(|(index, ((c, a), b))| {
+            let by = if index < shape.inputs {
+                by_gamma
+            } else {
+                by_delta
+            };
+            *c = (toxic.beta * a + toxic.alpha * b + *c) * by;
+        });
+        let qap = Self {
+            inputs: shape.inputs,
+            domain: shape.domain(),
+            a,
+            b,
+            external,
+            tau: toxic.tau,
+            h_factor: lagrange.vanishing * by_delta,
+        };
+        match qap.l().par_iter().position_first(Fr::is_zero_vartime) {
+            Some(index) => Err(Groth16Error::Unconstrained { index }),
+            None => Ok(qap),
+        }
+    }
+
+    /// Size of the evaluation domain.
+    pub fn domain(&self) -> usize {
+        self.domain
+    }
+
+    /// The A polynomials.
+    pub fn a(&self) -> &[Fr] {
+        &self.a
+    }
+
+    /// The B polynomials.
+    pub fn b(&self) -> &[Fr] {
+        &self.b
+    }
+
+    /// The scalars of ic.
+    pub fn ic(&self) -> &[Fr] {
+        &self.external[..self.inputs]
+    }
+
+    /// The scalars of l.
+    pub fn l(&self) -> &[Fr] {
+        &self.external[self.inputs..]
+    }
+
+    /// The scalars `from..to` of h: tau^i · t(tau) / delta.
+    pub fn h(&self, from: usize, to: usize) -> Vec<Fr> {
+        powers(self.tau, self.h_factor, from, to)
+    }
+}
+
+/// `factor · base^i` for each i of `from..to`.
+fn powers(base: Fr, factor: Fr, from: usize, to: usize) -> Vec<Fr> {
+    let mut out = vec![Fr::ZERO; to - from];
+    out.par_chunks_mut(INVERTED)
+        .enumerate()
+        .for_each(|(chunk, out)| {
+            let mut power = factor * base.pow_vartime([(from + chunk * INVERTED) as u64]);
+            for value in out {
+                *value = power;
+                power *= base;
+            }
+        });
+    out
+}
+
+/// The Lagrange polynomials of a domain at tau: L_i(tau) = (tau^m - 1) / m · w^i / (tau - w^i).
+struct Lagrange {
+    root: Fr,
+    tau: Fr,
+    /// tau^m - 1.
+    vanishing: Fr,
+    /// (tau^m - 1) / m.
+    factor: Fr,
+}
+
+impl Lagrange {
+    fn new(domain: usize, tau: Fr) -> Result<Self, Groth16Error> {
+        let log = domain.ilog2();
+        if log > Fr::S {
+            return Err(cuzk_backend::BackendError::Domain { size: domain }.into());
+        }
+        let root = (log..Fr::S).fold(Fr::ROOT_OF_UNITY, |root, _| root.square());
+        let vanishing = tau.pow_vartime([domain as u64]) - Fr::ONE;
+        if vanishing.is_zero_vartime() {
+            return Err(Groth16Error::Toxic {
+                reason: "tau is in the domain",
+            });
+        }
+        // 1/m is (1/2)^log m.
+        Ok(Self {
+            root,
+            tau,
+            vanishing,
+            factor: vanishing * Fr::TWO_INV.pow_vartime([u64::from(log)]),
+        })
+    }
+
+    /// The values for the rows `from..to`.
+    fn coefficients(&self, from: usize, to: usize) -> Vec<Fr> {
+        let mut values = powers(self.root, Fr::ONE, from, to);
+        values.par_chunks_mut(INVERTED).for_each(|values| {
+            let mut differences: Vec<Fr> = values.iter().map(|power| self.tau - power).collect();
+            invert_all(&mut differences);
+            for (value, inverse) in values.iter_mut().zip(&differences) {
+                *value *= self.factor * inverse;
+            }
+        });
+        values
+    }
+}
+
+/// Replaces values, none of them zero, by their inverses (Montgomery's trick).
+fn invert_all(values: &mut [Fr]) {
+    let mut product = Fr::ONE;
+    let before: Vec<Fr> = values
+        .iter()
+        .map(|value| {
+            let before = product;
+            product *= value;
+            before
+        })
+        .collect();
+    let mut inverse = product.invert().unwrap_or(Fr::ZERO);
+    for (value, before) in values.iter_mut().zip(&before).rev() {
+        let own = std::mem::replace(value, inverse * before);
+        inverse *= own;
+    }
+}
+
+/// Which variable a column of the compiled matrices is, and what its coefficients are.
+struct Columns<'a> {
+    r1cs: &'a CompactR1cs,
+    /// Aux variables of the field class, by their rank.
+    field_aux: Vec<u32>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(r1cs: &'a CompactR1cs) -> Self {
+        let field_aux = r1cs
+            .field_class
+            .bits()
+            .iter_ones()
+            .map(|aux| aux as u32)
+            .collect();
+        Self { r1cs, field_aux }
+    }
+
+    /// Adds coefficient times `values[row]` to the sum of each term's variable, for the rows of the blocks from
+    /// `first` on that `values` covers.
+    fn add(
+        &self,
+        matrix: &Rows,
+        first: usize,
+        values: &[Fr],
+        sums: &mut [Fr],
+    ) -> Result<(), R1csError> {
+        for (block, values) in values.chunks(BLOCK_ROWS).enumerate() {
+            let mut reader = matrix.block(first + block);
+            for value in values {
+                if reader.next_row()?.is_none() {
+                    return Err(reader.error("a row is missing"));
+                }
+                while let Some(term) = reader.next_term()? {
+                    let sum = self
+                        .variable(term.column)
+                        .and_then(|variable| sums.get_mut(variable));
+                    let Some(sum) = sum else {
+                        return Err(reader.error("a column that the circuit does not have"));
+                    };
+                    match term.coefficient {
+                        CompactR1cs::ONE => *sum += value,
+                        CompactR1cs::MINUS_ONE => *sum -= value,
+                        other => match self.r1cs.coefficients.get(other as usize) {
+                            Some(coefficient) => *sum += coefficient * value,
+                            None => {
+                                return Err(
+                                    reader.error("a coefficient that the table does not have")
+                                );
+                            }
+                        },
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&self, column: Column) -> Option<usize> {
+        let inputs = self.r1cs.shape.inputs;
+        match column {
+            Column::Dense(slot) => match (slot as usize).checked_sub(inputs) {
+                None => Some(slot as usize),
+                Some(rank) => Some(inputs + *self.field_aux.get(rank)? as usize),
+            },
+            Column::Sparse(aux) => Some(inputs + aux as usize),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Keys and proofs are bellperson's: read by it, verified by it, and equal to its own for the same randomness.
+
+use bellperson::groth16 as peer;
+use blstrs::Bls12;
+use cuzk_backend_cpu::CpuBackend;
+use cuzk_curve::{Bytes, Fr};
+use cuzk_groth16::{
+    Blinding, Groth16Error, PreparedVerifyingKey, Proof, ProofError, Prover, keygen, verify, verify_batch,
+};
+use cuzk_params::Parameters;
+use cuzk_pce::Pce;
+use cuzk_r1cs::R1csError;
+use cuzk_testing::circuits::{Cubic, Step, StepCircuit, step_circuits};
+use cuzk_testing::oracle::FullSynthesis;
+use ff::Field;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use rand::SeedableRng;
+use rand_chacha::ChaCha12Rng;
+use std::path::Path;
+
+type Backend = CpuBackend;
+
+fn rng() -> ChaCha12Rng {
+    ChaCha12Rng::seed_from_u64(7)
+}
+
+/// A key made by bellperson, in both forms.
+fn peer_key(circuit: impl bellperson::Circuit<Fr>) -> Option<(peer::Parameters<Bls12>, Parameters)> {
+    let key = match peer::generate_random_parameters::<Bls12, _, _>(circuit, &mut rng()) {
+        Ok(key) => key,
+        // bellperson refuses a circuit with a variable that no constraint holds.
+        Err(bellperson::SynthesisError::UnconstrainedVariable) => return None,
+        Err(error) => panic!("{error}"),
+    };
+    let mut bytes = Vec::new();
+    key.write(&mut bytes).unwrap();
+    let ours = Parameters::from_bytes(Path::new("peer.params"), &Bytes::new(bytes)).unwrap();
+    Some((key, ours))
+}
+
+fn prove_both<C: bellperson::Circuit<Fr> + Send + Clone>(
+    blank: C,
+    circuit: C,
+    blinding: &Blinding,
+) -> Option<([u8; 192], [u8; 192])> {
+    let pce = Pce::record(blank.clone()).unwrap();
+    let (theirs, ours) = peer_key(blank)?;
+    let prover = Prover::new(Backend::default(), &pce, &ours).unwrap();
+    let witness = prover.witness(circuit.clone()).unwrap();
+    let proved = prover.start(witness, blinding.clone()).unwrap().finish().unwrap();
+    let proof = peer::create_proof(circuit, &theirs, blinding.r, blinding.s).unwrap();
+    let mut bytes = [0; 192];
+    proof.write(&mut bytes[..]).unwrap();
+    Some((proved.to_bytes(), bytes))
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 40, ..Config::default() })]
+
+    #[test]
+    fn proof_bytes_equal_bellpersons(circuit in step_circuits(40), seed in any::<u64>()) {
+        let blinding = Blinding::random(&mut ChaCha12Rng::seed_from_u64(seed));
+        if let Some((ours, theirs)) = prove_both(circuit.to_blank(), circuit, &blinding) {
+            prop_assert_eq!(ours.to_vec(), theirs.to_vec());
+        }
+    }
+
+    #[test]
+    fn keys_and_proofs_round_trip(circuit in step_circuits(40)) {
+        let pce = Pce::record(circuit.to_blank()).unwrap();
+        let key = match keygen::in_memory(&Backend::default(), &pce, &mut rng()) {
+            Ok(key) => key,
+            Err(Groth16Error::Unconstrained { index }) => {
+                prop_assert!(index < pce.shape.aux);
+                return Ok(());
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let public = FullSynthesis::<false>::of(circuit.clone()).unwrap().inputs.split_off(1);
+        let prover = Prover::new(Backend::default(), &pce, &key).unwrap();
+        let proof = prover.prove(circuit).unwrap();
+        prop_assert_eq!(&Proof::from_bytes(&proof.to_bytes()).unwrap(), &proof);
+        prop_assert!(verify(prover.verifying_key(), &proof, &public).unwrap());
+
+        let mut vk = Vec::new();
+        vk.extend_from_slice(&key.vk().to_bytes());
+        let theirs = peer::VerifyingKey::<Bls12>::read(&vk[..]).unwrap();
+        let theirs = peer::prepare_verifying_key(&theirs);
+        let read = peer::Proof::<Bls12>::read(&proof.to_bytes()[..]).unwrap();
+        prop_assert!(peer::verify_proof(&theirs, &read, &public).unwrap());
+    }
+}
+
+#[test]
+fn circuits_at_the_edges_prove() {
+    let circuit = |steps: Vec<Step>| StepCircuit {
+        steps,
+        blank: false,
+    };
+    let bits = |n: usize| circuit((0..n).map(|i| Step::Bit(i.is_multiple_of(2))).collect());
+    for (name, circuit) in [
+        ("no constraints, no aux", circuit(vec![])),
+        ("inputs alone", circuit(vec![Step::Input(2), Step::Input(0), Step::Input(1)])),
+        ("B all zero", circuit(vec![Step::Empty, Step::Cancel(0)])),
+        ("domain exactly full", bits(127)),
+        ("domain just over", bits(128)),
+    ] {
+        let blinding = Blinding::random(&mut rng());
+        let (ours, theirs) = prove_both(circuit.to_blank(), circuit, &blinding).unwrap();
+        assert_eq!(ours, theirs, "{name}");
+    }
+}
+
+#[test]
+fn an_unused_variable_is_refused_a_key() {
+    let circuit = StepCircuit {
+        steps: vec![Step::Bit(true), Step::Aux(3)],
+        blank: true,
+    };
+    let pce = Pce::record(circuit).unwrap();
+    let refused = keygen::in_memory(&Backend::default(), &pce, &mut rng());
+    assert!(matches!(refused, Err(Groth16Error::Unconstrained { index: 1 })));
+}
+
+fn cubic() -> (Prover<Backend>, Pce) {
+    let pce = Pce::record(Cubic { x: None }).unwrap();
+    let key = keygen::in_memory(&Backend::default(), &pce, &mut rng()).unwrap();
+    (Prover::new(Backend::default(), &pce, &key).unwrap(), pce)
+}
+
+#[test]
+fn a_wrong_witness_names_its_constraint_and_gives_no_proof() {
+    let (prover, pce) = cubic();
+    let oracle = FullSynthesis::<false>::of(Cubic { x: Some(Fr::from(3)) }).unwrap();
+    let flip = |(j, value): (usize, &Fr)| if j == 2 { value + Fr::ONE } else { *value };
+    let changed = oracle.aux.iter().enumerate().map(flip);
+    let witness = pce.pack(cuzk_r1cs::Assignment::new(oracle.inputs.clone(), changed)).unwrap();
+    let pending = prover.start(witness, Blinding::random(&mut rng())).unwrap();
+    let error = pending.finish().unwrap_err();
+    assert!(
+        matches!(error, Groth16Error::R1cs(R1csError::Unsatisfied { constraint: 1, .. })),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_key_of_the_same_shape_for_another_circuit_gives_no_proof() {
+    // x^3 + x + 5 against a key for the same shape with other values: the coefficient 5 is 6 there.
+    #[derive(Clone)]
+    struct Other;
+    impl bellperson::Circuit<Fr> for Other {
+        fn synthesize<CS: bellperson::ConstraintSystem<Fr>>(
+            self,
+            cs: &mut CS,
+        ) -> Result<(), bellperson::SynthesisError> {
+            let none = || Err(bellperson::SynthesisError::AssignmentMissing);
+            let x = cs.alloc(|| "x", none)?;
+            let square = cs.alloc(|| "x^2", none)?;
+            let cube = cs.alloc(|| "x^3", none)?;
+            let y = cs.alloc_input(|| "y", none)?;
+            cs.enforce(|| "square", |lc| lc + x, |lc| lc + x, |lc| lc + square);
+            cs.enforce(|| "cube", |lc| lc + square, |lc| lc + x, |lc| lc + cube);
+            let six = (Fr::from(6), CS::one());
+            cs.enforce(|| "sum", |lc| lc + cube + x + six, |lc| lc + CS::one(), |lc| lc + y);
+            Ok(())
+        }
+    }
+    let pce = Pce::record(Cubic { x: None }).unwrap();
+    let other = Pce::record(Other).unwrap();
+    assert_ne!(pce.hash, other.hash);
+    let key = keygen::in_memory(&Backend::default(), &other, &mut rng()).unwrap();
+    let prover = Prover::new(Backend::default(), &pce, &key).unwrap();
+    let error = prover.prove(Cubic { x: Some(Fr::from(3)) }).unwrap_err();
+    assert!(matches!(error, Groth16Error::Invalid { backend: "cpu" }), "{error}");
+}
+
+#[test]
+fn batches_are_valid_exactly_when_all_proofs_are() {
+    let (prover, _) = cubic();
+    let key: &PreparedVerifyingKey = prover.verifying_key();
+    let prove = |x: u64| prover.prove(Cubic { x: Some(Fr::from(x)) }).unwrap();
+    let output = |x: u64| vec![Cubic::output(Fr::from(x))];
+    let proofs: Vec<(Proof, Vec<Fr>)> = (1..=4).map(|x| (prove(x), output(x))).collect();
+    let batch = |items: &[(Proof, Vec<Fr>)]| {
+        let pairs: Vec<_> = items.iter().map(|(p, i)| (p, i.as_slice())).collect();
+        verify_batch(key, &pairs, &mut rng()).unwrap()
+    };
+    assert!(batch(&[]));
+    for n in 1..=4 {
+        assert!(batch(&proofs[..n]), "{n}");
+    }
+    for wrong in 0..4 {
+        let mut changed = proofs.clone();
+        changed[wrong].1[0] += Fr::ONE;
+        assert!(!batch(&changed), "input of {wrong}");
+        let mut swapped = proofs.clone();
+        swapped[wrong].0 = proofs[(wrong + 1) % 4].0.clone();
+        assert!(!batch(&swapped), "proof of {wrong}");
+    }
+    let error = verify(key, &proofs[0].0, &[]).unwrap_err();
+    assert!(matches!(error, Groth16Error::PublicInputs { wanted: 1, found: 0 }));
+}
+
+#[test]
+fn bytes_that_are_no_proof_are_refused() {
+    let (prover, _) = cubic();
+    let good = prover.prove(Cubic { x: Some(Fr::from(3)) }).unwrap().to_bytes();
+    let refused = |bytes: &[u8]| Proof::from_bytes(bytes).unwrap_err();
+    for length in [0, 191, 193] {
+        let mut bytes = good.to_vec();
+        bytes.resize(length, 0);
+        let error = refused(&bytes);
+        assert_eq!(error, ProofError::Length { wanted: 192, found: length });
+    }
+    for (name, at) in [("A", 0), ("B", 48), ("C", 144)] {
+        let named = |error: &ProofError| matches!(error, ProofError::Point { point, .. } if *point == name);
+        let mut uncompressed = good;
+        uncompressed[at] &= 0x7f;
+        assert!(named(&refused(&uncompressed)), "{name}: flags");
+        let mut infinity = good;
+        let size = if name == "B" { 96 } else { 48 };
+        infinity[at..at + size].fill(0);
+        infinity[at] = 0xc0;
+        assert!(named(&refused(&infinity)), "{name}: infinity");
+        let mut large = good;
+        large[at] = 0x9f;
+        large[at + 1..at + 48].fill(0xff);
+        assert!(named(&refused(&large)), "{name}: not below the modulus");
+        // Most x have no point, and most points are outside the subgroup: none of these may pass.
+        for low in 0..40u8 {
+            let mut other = good;
+            other[at..at + size].fill(0);
+            other[at] = 0x80;
+            other[at + size - 1] = low;
+            assert!(named(&refused(&other)), "{name}: x = {low}");
+        }
+    }
+}
+
+#[test]
+fn dropping_a_pending_proof_leaves_the_prover_usable() {
+    let (prover, _) = cubic();
+    let circuit = || Cubic { x: Some(Fr::from(3)) };
+    for _ in 0..8 {
+        let witness = prover.witness(circuit()).unwrap();
+        drop(prover.start(witness, Blinding::random(&mut rng())).unwrap());
+    }
+    prover.prove(circuit()).unwrap();
+}
