@@ -14,7 +14,7 @@ use crate::commands;
 const SUITES: &[Suite] = &[Suite {
     name: "peers-cpu",
     about: "this prover against bellperson's on the CPU",
-    command: "cargo run --release --quiet --package cuzk-bench --bin peers-cpu --",
+    command: "cargo run --release --quiet --bin peers-cpu --",
 }];
 
 struct Suite {

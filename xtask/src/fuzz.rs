@@ -85,7 +85,12 @@ pub fn run(options: &Options) -> Result<()> {
 /// Builds with this program as the wrapper. The folder of the binaries.
 fn build() -> Result<PathBuf> {
     let wrapper = std::env::current_exe().context("where this program is")?;
-    let mut command = commands::parse("cargo build --release --package cuzk-fuzz --bins")?;
+    // The whole workspace is selected, so that crates from the registry have the features that they have in the tests,
+    // and are not built again.
+    let mut command = commands::parse("cargo build --release --workspace --bin fuzz-seeds")?;
+    for name in TARGETS {
+        command.arg("--bin").arg(format!("fuzz-{name}"));
+    }
     command
         .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
         .env(WRAPPER, "1");

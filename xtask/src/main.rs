@@ -31,21 +31,22 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let outcome = fuzz::as_compiler_wrapper().unwrap_or_else(run_verb);
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let outcome = match fuzz::as_compiler_wrapper() {
+        Some(compiled) => compiled.map(|()| ExitCode::SUCCESS),
+        None => run_verb(),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
 }
 
-fn run_verb() -> Result<()> {
+fn run_verb() -> Result<ExitCode> {
     match Arguments::parse().verb {
-        Verb::Tidy => tidy::run(),
-        Verb::Validate => validate::run(),
-        Verb::Fuzz(options) => fuzz::run(&options),
-        Verb::Bench(options) => bench::run(&options),
+        Verb::Tidy => tidy::run()?,
+        Verb::Validate => return validate::run(),
+        Verb::Fuzz(options) => fuzz::run(&options)?,
+        Verb::Bench(options) => bench::run(&options)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,10 @@
 //! `validate`: what CI runs, one step after the other, stopping at the first that fails.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::commands::{self, TEST};
 
@@ -58,7 +58,7 @@ impl Tally {
 }
 
 /// Runs the steps. The last line printed is `N passed, N failed`.
-pub fn run() -> Result<()> {
+pub fn run() -> Result<ExitCode> {
     let mut tally = Tally::default();
     let mut timings = Vec::new();
     let mut failed = None;
@@ -75,11 +75,15 @@ pub fn run() -> Result<()> {
             break;
         }
     }
-    print_summary(&timings, tally);
+    print_timings(&timings);
     if let Some((name, line)) = failed {
-        bail!("step {name} failed; run it alone with: {line}");
+        println!("step {name} failed; run it alone with: {line}");
     }
-    Ok(())
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    Ok(match failed {
+        None => ExitCode::SUCCESS,
+        Some(_) => ExitCode::FAILURE,
+    })
 }
 
 fn run_step(mut command: Command, tally: &mut Tally) -> Result<bool> {
@@ -98,13 +102,12 @@ fn run_step(mut command: Command, tally: &mut Tally) -> Result<bool> {
     Ok(child.wait()?.success())
 }
 
-fn print_summary(timings: &[(&str, Duration, bool)], tally: Tally) {
+fn print_timings(timings: &[(&str, Duration, bool)]) {
     println!();
     for (name, elapsed, success) in timings {
         let verdict = if *success { "ok" } else { "FAILED" };
         println!("{name:<12} {:>8.1} s  {verdict}", elapsed.as_secs_f64());
     }
-    println!("{} passed, {} failed", tally.passed, tally.failed);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! bellperson's side, on the very circuits that cuzk proves.
 
-use bellpepper_core::Circuit;
+use bellpepper_core::{Circuit, ConstraintSystem};
 use bellperson::groth16::{Parameters, create_random_proof, generate_random_parameters};
 use bellperson::util_cs::witness_cs::WitnessCS;
 use blstrs::Bls12;

@@ -67,7 +67,7 @@ impl Workshop {
 
     /// The payload of a proof type as a request.
     pub fn request(&self, kind: Kind) -> anyhow::Result<Request> {
-        let payload = Payload::from_json(&fs::read_to_string(self.payload_path(kind))?)?;
+        let payload = Payload::from_json(&fs::read(self.payload_path(kind))?)?;
         let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
         Ok(Request {
             sector_size: payload.sector_size.bytes(),

@@ -15,8 +15,8 @@ use crate::console::Console;
 
 /// Reads a payload file.
 pub fn read_payload(path: &Path) -> anyhow::Result<Payload> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    Payload::from_json(&text).with_context(|| path.display().to_string())
+    let json = std::fs::read(path).with_context(|| path.display().to_string())?;
+    Payload::from_json(&json).with_context(|| path.display().to_string())
 }
 
 /// Decodes a payload as the daemon would decode the request that carries it.

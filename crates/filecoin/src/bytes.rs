@@ -26,7 +26,10 @@ impl Node {
         if bool::from(Fr::from_repr(self.0).is_some()) {
             Ok(D::from(self.0))
         } else {
-            Err(wrong("a field element below the modulus, little-endian", Hex(&self.0)))
+            Err(wrong(
+                "a field element below the modulus, little-endian",
+                Hex(&self.0),
+            ))
         }
     }
 }
@@ -35,14 +38,19 @@ impl Node {
 ///
 /// Errors: [`ProofApiError::Field`] where it has another length or is not below the modulus.
 pub fn scalar<D: Domain>(bytes: &[u8]) -> Result<D, ProofApiError> {
-    let bytes = bytes.try_into().map_err(|_| wrong("32 bytes", format!("{} bytes", bytes.len())))?;
+    let bytes = bytes
+        .try_into()
+        .map_err(|_| wrong("32 bytes", format!("{} bytes", bytes.len())))?;
     Node(bytes).domain()
 }
 
 /// Refuses zeros only, which Filecoin takes for "not set" in commitments and seeds.
 pub fn non_zero(bytes: &[u8]) -> Result<(), ProofApiError> {
     if bytes.iter().all(|&byte| byte == 0) {
-        return Err(wrong("bytes that are not all zero", format!("{} zero bytes", bytes.len())));
+        return Err(wrong(
+            "bytes that are not all zero",
+            format!("{} zero bytes", bytes.len()),
+        ));
     }
     Ok(())
 }
@@ -98,12 +106,17 @@ mod tests {
         let greatest = (Fr::ZERO - Fr::ONE).to_repr();
         let mut modulus = greatest;
         modulus[0] += 1;
-        assert_eq!(scalar::<PoseidonDomain>(&greatest).unwrap(), PoseidonDomain::from(greatest));
+        assert_eq!(
+            scalar::<PoseidonDomain>(&greatest).unwrap(),
+            PoseidonDomain::from(greatest)
+        );
         for bytes in [modulus, [0xff; 32]] {
             assert!(scalar::<PoseidonDomain>(&bytes).is_err());
         }
         for length in [0, 31, 33] {
-            let error = scalar::<PoseidonDomain>(&vec![0; length]).unwrap_err().to_string();
+            let error = scalar::<PoseidonDomain>(&vec![0; length])
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("wanted 32 bytes"), "{error}");
         }
     }
@@ -115,14 +128,23 @@ mod tests {
         assert_eq!(start(127, 2), [0x7f, 0]);
         assert_eq!(start(128, 3), [0x80, 1, 0]);
         assert_eq!(start(1000, 3), [0xe8, 7, 0]);
-        assert_eq!(start(u64::MAX, 11), [255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0]);
+        assert_eq!(
+            start(u64::MAX, 11),
+            [255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0]
+        );
     }
 
     #[test]
     fn bincode_takes_all_bytes_or_none() {
-        assert_eq!(decode_bincode::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], "u64").unwrap(), 1);
+        assert_eq!(
+            decode_bincode::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], "u64").unwrap(),
+            1
+        );
         for length in [0, 7, 9] {
-            assert!(decode_bincode::<u64>(&vec![0; length], "u64").is_err(), "{length}");
+            assert!(
+                decode_bincode::<u64>(&vec![0; length], "u64").is_err(),
+                "{length}"
+            );
         }
     }
 }

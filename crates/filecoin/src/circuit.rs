@@ -36,7 +36,11 @@ pub fn size_of(specs: &[CircuitSpec], id: &str) -> Result<SectorSize, ProofApiEr
         Some(spec) => SectorSize::from_bytes(spec.sector_bytes),
         None => Err(ProofApiError::UnknownCircuit {
             found: id.to_owned(),
-            known: specs.iter().map(|spec| spec.id).collect::<Vec<_>>().join(", "),
+            known: specs
+                .iter()
+                .map(|spec| spec.id)
+                .collect::<Vec<_>>()
+                .join(", "),
         }),
     }
 }

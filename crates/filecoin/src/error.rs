@@ -43,7 +43,11 @@ fn prefix(error: ProofApiError, outer: impl FnOnce() -> String) -> ProofApiError
             wanted,
             found,
         } => {
-            let dot = if field.is_empty() || field.starts_with('[') { "" } else { "." };
+            let dot = if field.is_empty() || field.starts_with('[') {
+                ""
+            } else {
+                "."
+            };
             ProofApiError::Field {
                 field: format!("{}{dot}{field}", outer()),
                 wanted,
@@ -61,7 +65,12 @@ mod tests {
     #[test]
     fn paths_grow_outwards() {
         let inner: Result<(), _> = Err(wrong("7 hashes", 6));
-        let error = inner.within("hashes").within_item(2).within("path").within_item(0).within("vanilla_proofs");
+        let error = inner
+            .within("hashes")
+            .within_item(2)
+            .within("path")
+            .within_item(0)
+            .within("vanilla_proofs");
         let text = error.map_err(|e| e.to_string());
         assert_eq!(
             text,

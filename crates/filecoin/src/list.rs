@@ -28,7 +28,9 @@ impl<T, const MAX: usize> List<T, MAX> {
             return Err(wrong(format_args!("{wanted} {what}"), self.0.len()));
         }
         let items = self.0.into_iter().enumerate();
-        items.map(|(i, item)| convert(item).within_item(i)).collect()
+        items
+            .map(|(i, item)| convert(item).within_item(i))
+            .collect()
     }
 }
 
@@ -84,7 +86,10 @@ mod tests {
         for length in [4, 1 << 40, u64::MAX] {
             let mut bytes = length.to_le_bytes().to_vec();
             bytes.extend([0; 32]);
-            assert!(decode_bincode::<List<[u8; 32], 3>>(&bytes, "a list").is_err(), "{length}");
+            assert!(
+                decode_bincode::<List<[u8; 32], 3>>(&bytes, "a list").is_err(),
+                "{length}"
+            );
         }
     }
 }

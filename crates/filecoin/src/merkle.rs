@@ -57,6 +57,9 @@ struct Level {
     index: u64,
 }
 
+/// A level of Filecoin's proofs: the siblings, and the node's place among them.
+type Step<H> = (Vec<<H as Hasher>::Domain>, usize);
+
 /// What a part of a proof must look like: its name in each form, its arity and its number of levels.
 struct Part {
     name: &'static str,
@@ -68,25 +71,39 @@ impl InclusionProof {
     /// The proof in a replica tree over `leaves` nodes.
     ///
     /// Errors: [`ProofApiError::Field`] where the shape differs from the tree's or a node is no field element.
-    pub fn in_tree<Tree: SectorTree>(self, leaves: usize) -> Result<TreeProof<Tree>, ProofApiError> {
+    pub fn in_tree<Tree: SectorTree>(
+        self,
+        leaves: usize,
+    ) -> Result<TreeProof<Tree>, ProofApiError> {
         self.in_shape(leaves)
     }
 
     /// The proof in a tree of any hasher and arities over `leaves` nodes; arity 0 stands for "no such level".
     ///
     /// Errors: [`ProofApiError::Field`] where the shape differs from the tree's or a node is no field element.
-    pub fn in_shape<H, A, S, T>(self, leaves: usize) -> Result<MerkleProof<H, A, S, T>, ProofApiError>
+    pub fn in_shape<H, A, S, T>(
+        self,
+        leaves: usize,
+    ) -> Result<MerkleProof<H, A, S, T>, ProofApiError>
     where
         H: Hasher + 'static,
         A: PoseidonArity + 'static,
         S: PoseidonArity + 'static,
         T: PoseidonArity + 'static,
     {
-        let names = if S::USIZE == 0 { ["path", "", ""] } else { ["base_proof", "sub_proof", "top_proof"] };
+        let names = if S::USIZE == 0 {
+            ["path", "", ""]
+        } else {
+            ["base_proof", "sub_proof", "top_proof"]
+        };
         let levels = [base_path_length::<A, S, T>(leaves), 1, 1];
         let arities = [A::USIZE, S::USIZE, T::USIZE];
         let wanted: Vec<Part> = (0..3)
-            .map(|i| Part { name: names[i], arity: arities[i], levels: levels[i] })
+            .map(|i| Part {
+                name: names[i],
+                arity: arities[i],
+                levels: levels[i],
+            })
             .filter(|part| part.arity != 0)
             .collect();
         self.data.check::<H, A, S, T>(&wanted).within("data")
@@ -125,14 +142,21 @@ impl Data {
 }
 
 impl Path {
-    fn check<H: Hasher>(self, wanted: &Part) -> Result<Vec<(Vec<H::Domain>, usize)>, ProofApiError> {
-        self.path.exactly(wanted.levels, "levels", |level| level.check::<H>(wanted.arity)).within("path")
+    fn check<H: Hasher>(self, wanted: &Part) -> Result<Vec<Step<H>>, ProofApiError> {
+        self.path
+            .exactly(wanted.levels, "levels", |level| {
+                level.check::<H>(wanted.arity)
+            })
+            .within("path")
     }
 }
 
 impl Level {
-    fn check<H: Hasher>(self, arity: usize) -> Result<(Vec<H::Domain>, usize), ProofApiError> {
-        let hashes = self.hashes.exactly(arity - 1, "siblings", Node::domain).within("hashes")?;
+    fn check<H: Hasher>(self, arity: usize) -> Result<Step<H>, ProofApiError> {
+        let hashes = self
+            .hashes
+            .exactly(arity - 1, "siblings", Node::domain)
+            .within("hashes")?;
         if self.index >= arity as u64 {
             return Err(wrong(format_args!("an index below {arity}"), self.index)).within("index");
         }

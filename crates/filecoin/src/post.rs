@@ -9,7 +9,8 @@ use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::merkle::MerkleTreeTrait;
 use storage_proofs_core::proof::ProofScheme;
 use storage_proofs_post::fallback::{
-    self, FallbackPoSt, FallbackPoStCircuit, FallbackPoStCompound, generate_leaf_challenge, get_challenge_index,
+    self, FallbackPoSt, FallbackPoStCircuit, FallbackPoStCompound, generate_leaf_challenge,
+    get_challenge_index,
 };
 
 use crate::{OpenedSector, SectorSize, SectorTree, Within, library, prover_id, scalar};
@@ -71,7 +72,10 @@ impl<Tree: SectorTree> PostJob<Tree> {
     /// The circuit with its witness.
     ///
     /// Errors: [`ProofApiError::Partition`] where `partition` is not 0, [`ProofApiError::Library`].
-    pub fn typed_circuit(&self, partition: usize) -> Result<FallbackPoStCircuit<Tree>, ProofApiError> {
+    pub fn typed_circuit(
+        &self,
+        partition: usize,
+    ) -> Result<FallbackPoStCircuit<Tree>, ProofApiError> {
         self.only(partition)?;
         // The sectors of the job are those of its partition alone, so they are the first chunk of themselves.
         FallbackPoStCompound::circuit(
@@ -96,11 +100,16 @@ impl<Tree: SectorTree> PostJob<Tree> {
 
     /// The proof with its last sector repeated until the circuit is full.
     fn padded_proof(&self) -> Cow<'_, fallback::Proof<Tree::Proof>> {
-        let missing = self.params.sector_count.saturating_sub(self.proof.sectors.len());
+        let missing = self
+            .params
+            .sector_count
+            .saturating_sub(self.proof.sectors.len());
         match self.proof.sectors.last() {
             Some(last) if missing > 0 => {
                 let mut padded = self.proof.clone();
-                padded.sectors.extend(std::iter::repeat_n(last, missing).cloned());
+                padded
+                    .sectors
+                    .extend(std::iter::repeat_n(last, missing).cloned());
                 Cow::Owned(padded)
             }
             _ => Cow::Borrowed(&self.proof),
@@ -116,9 +125,15 @@ impl<Tree: SectorTree> PostJob<Tree> {
         let params = &self.params;
         let index = self.inputs.k.unwrap_or(0) * params.sector_count + place;
         let challenges = (0..params.challenge_count).map(move |n| {
-            let challenge = get_challenge_index(params.api_version, index, params.challenge_count, n);
+            let challenge =
+                get_challenge_index(params.api_version, index, params.challenge_count, n);
             let id = u64::from(sector.id);
-            Fr::from(generate_leaf_challenge(params, self.inputs.randomness, id, challenge))
+            Fr::from(generate_leaf_challenge(
+                params,
+                self.inputs.randomness,
+                id,
+                challenge,
+            ))
         });
         std::iter::once(sector.comm_r.into()).chain(challenges)
     }
@@ -153,5 +168,77 @@ impl<Tree: SectorTree> Job for PostJob<Tree> {
         Err(ProofApiError::InvalidVanillaProof {
             message: "FallbackPoSt refuses the openings of the sectors".to_owned(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Base;
+    use fallback::{PublicInputs, PublicParams, PublicSector, SectorProof};
+    use storage_proofs_core::api_version::ApiVersion;
+
+    fn sector(number: u64) -> PublicSector<PoseidonDomain> {
+        PublicSector {
+            id: number.into(),
+            comm_r: Fr::from(number * number + 1).into(),
+        }
+    }
+
+    /// The sectors of a deadline from `first` to `end`, as a job that proves one partition holds them.
+    fn job(
+        params: &PublicParams,
+        partition: usize,
+        numbers: std::ops::Range<u64>,
+    ) -> PostJob<Base> {
+        let request = PostRequest {
+            size: SectorSize::KiB2,
+            randomness: Fr::from(5).into(),
+            prover_id: prover_id(1000).into(),
+        };
+        let opened = numbers.map(|number| OpenedSector {
+            public: sector(number),
+            proof: SectorProof {
+                inclusion_proofs: Vec::new(),
+                comm_c: PoseidonDomain::default(),
+                comm_r_last: PoseidonDomain::default(),
+            },
+        });
+        PostJob::new(
+            "wpost-2k",
+            params.clone(),
+            &request,
+            partition,
+            opened.collect(),
+        )
+    }
+
+    /// In both versions of the challenges, in the first partition and later ones, full and not.
+    #[test]
+    fn public_inputs_are_those_of_the_compound_proof() {
+        for api_version in [ApiVersion::V1_0_0, ApiVersion::V1_2_0] {
+            let params = PublicParams {
+                sector_size: 2048,
+                challenge_count: 10,
+                sector_count: 3,
+                api_version,
+            };
+            for count in 1..=9u64 {
+                let partition = (count as usize - 1) / 3;
+                let job = job(&params, partition, partition as u64 * 3..count);
+                let whole = PublicInputs {
+                    sectors: (0..count).map(sector).collect(),
+                    ..job.inputs.clone()
+                };
+                let official = FallbackPoStCompound::<Base>::generate_public_inputs(
+                    &whole,
+                    &params,
+                    Some(partition),
+                )
+                .unwrap();
+                assert_eq!(job.public_inputs(0).unwrap(), official, "{count} sectors");
+                assert!(job.public_inputs(1).is_err());
+            }
+        }
     }
 }

@@ -38,7 +38,11 @@ impl<Tree: SectorTree> OpenedSector<Tree> {
     /// Decodes an item of a request's `vanilla_proofs` that opens `challenges` nodes of a sector.
     ///
     /// Errors: [`ProofApiError::Field`], its field relative to the item.
-    pub fn decode(bytes: &[u8], size: SectorSize, challenges: usize) -> Result<Self, ProofApiError> {
+    pub fn decode(
+        bytes: &[u8],
+        size: SectorSize,
+        challenges: usize,
+    ) -> Result<Self, ProofApiError> {
         let wire: WireProof = decode_bincode(bytes, "FallbackPoStSectorProof")?;
         let sectors = wire.vanilla_proof.sectors;
         let sectors = sectors.exactly(1, "sector", |sector| sector.check::<Tree>(size, challenges));
@@ -73,14 +77,16 @@ impl WireSector {
         challenges: usize,
     ) -> Result<SectorProof<Tree::Proof>, ProofApiError> {
         let comm_r_last: PoseidonDomain = self.comm_r_last.domain().within("comm_r_last")?;
-        let openings = self.inclusion_proofs.exactly(challenges, "challenges", |opening| {
-            let proof = opening.in_tree::<Tree>(size.nodes())?;
-            // The vanilla verifier reads the root from the opening, the circuit from the field beside it.
-            if proof.root() != comm_r_last {
-                return Err(wrong("the root comm_r_last", "another root"));
-            }
-            Ok(proof)
-        });
+        let openings = self
+            .inclusion_proofs
+            .exactly(challenges, "challenges", |opening| {
+                let proof = opening.in_tree::<Tree>(size.nodes())?;
+                // The vanilla verifier reads the root from the opening, the circuit from the field beside it.
+                if proof.root() != comm_r_last {
+                    return Err(wrong("the root comm_r_last", "another root"));
+                }
+                Ok(proof)
+            });
         Ok(SectorProof {
             inclusion_proofs: openings.within("inclusion_proofs")?,
             comm_c: self.comm_c.domain().within("comm_c")?,

@@ -21,7 +21,13 @@ pub enum SectorSize {
 
 impl SectorSize {
     /// All sizes, smallest first.
-    pub const ALL: [Self; 5] = [Self::KiB2, Self::MiB8, Self::MiB512, Self::GiB32, Self::GiB64];
+    pub const ALL: [Self; 5] = [
+        Self::KiB2,
+        Self::MiB8,
+        Self::MiB512,
+        Self::GiB32,
+        Self::GiB64,
+    ];
 
     /// The size of that many bytes.
     ///
@@ -30,7 +36,12 @@ impl SectorSize {
         Self::ALL
             .into_iter()
             .find(|size| size.bytes() == bytes)
-            .ok_or_else(|| wrong("a sector size of 2 KiB, 8 MiB, 512 MiB, 32 GiB or 64 GiB", bytes))
+            .ok_or_else(|| {
+                wrong(
+                    "a sector size of 2 KiB, 8 MiB, 512 MiB, 32 GiB or 64 GiB",
+                    bytes,
+                )
+            })
     }
 
     /// Bytes of a sector.
@@ -93,8 +104,14 @@ mod tests {
     fn numbers_of_other_sizes_and_rows_are_refused() {
         assert_eq!(SectorSize::GiB32.row_of(8, 1..3).unwrap(), 1);
         for number in [3, 7, 18, u64::MAX] {
-            let error = SectorSize::GiB32.row_of(number, 1..3).unwrap_err().to_string();
-            assert!(error.contains("wanted 8 or 13 for 32GiB sectors"), "{error}");
+            let error = SectorSize::GiB32
+                .row_of(number, 1..3)
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("wanted 8 or 13 for 32GiB sectors"),
+                "{error}"
+            );
         }
     }
 }

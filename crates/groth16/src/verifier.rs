@@ -3,7 +3,7 @@
 use cuzk_curve::{Bls12, Fr, G1Affine, G1Projective, G2Affine, G2Prepared, Gt};
 use cuzk_params::VerifyingKey;
 use ff::Field;
-use group::{Curve, Group, prime::PrimeCurveAffine};
+use group::{Curve, prime::PrimeCurveAffine};
 use pairing::{Engine, MillerLoopResult, MultiMillerLoop};
 use rand_core::RngCore;
 use rayon::prelude::*;

@@ -35,19 +35,32 @@ impl Counts {
         partitions: Partitions,
     ) -> Result<Vec<PartitionProof<Tree>>, ProofApiError> {
         partitions.exactly(self.partitions, "partitions", |partition| {
-            partition.exactly(self.challenges, "challenges", |proof| self.proof::<Tree>(proof))
+            partition.exactly(self.challenges, "challenges", |proof| {
+                self.proof::<Tree>(proof)
+            })
         })
     }
 
-    fn proof<Tree: SectorTree>(self, proof: WireProof) -> Result<Proof<Tree, DefaultPieceHasher>, ProofApiError> {
+    fn proof<Tree: SectorTree>(
+        self,
+        proof: WireProof,
+    ) -> Result<Proof<Tree, DefaultPieceHasher>, ProofApiError> {
         let columns = self.columns::<Tree>(proof.replica_column_proofs);
-        let labels = proof.labeling_proofs.exactly(self.layers, "layers", |proof| {
-            label(proof).map(|(layer, node, parents)| LabelingProof::new(layer, node, parents))
-        });
+        let labels = proof
+            .labeling_proofs
+            .exactly(self.layers, "layers", |proof| {
+                label(proof).map(|(layer, node, parents)| LabelingProof::new(layer, node, parents))
+            });
         let (layer, node, parents) = label(proof.encoding_proof).within("encoding_proof")?;
         Ok(Proof {
-            comm_d_proofs: proof.comm_d_proofs.in_shape(self.nodes).within("comm_d_proofs")?,
-            comm_r_last_proof: proof.comm_r_last_proof.in_tree::<Tree>(self.nodes).within("comm_r_last_proof")?,
+            comm_d_proofs: proof
+                .comm_d_proofs
+                .in_shape(self.nodes)
+                .within("comm_d_proofs")?,
+            comm_r_last_proof: proof
+                .comm_r_last_proof
+                .in_tree::<Tree>(self.nodes)
+                .within("comm_r_last_proof")?,
             replica_column_proofs: columns.within("replica_column_proofs")?,
             labeling_proofs: labels.within("labeling_proofs")?,
             encoding_proof: EncodingProof::new(layer, node, parents),
@@ -68,8 +81,14 @@ impl Counts {
         })
     }
 
-    fn column<Tree: SectorTree>(self, proof: WireColumnProof) -> Result<ColumnProof<TreeProof<Tree>>, ProofApiError> {
-        let rows = proof.column.rows.exactly(self.layers, "layers", Node::domain);
+    fn column<Tree: SectorTree>(
+        self,
+        proof: WireColumnProof,
+    ) -> Result<ColumnProof<TreeProof<Tree>>, ProofApiError> {
+        let rows = proof
+            .column
+            .rows
+            .exactly(self.layers, "layers", Node::domain);
         let inclusion = proof.inclusion_proof.in_tree::<Tree>(self.nodes);
         Ok(ColumnProof::new(
             proof.column.index,
@@ -80,6 +99,8 @@ impl Counts {
 }
 
 fn label(label: WireLabel) -> Result<(u32, u64, Vec<PoseidonDomain>), ProofApiError> {
-    let parents = label.parents.exactly(TOTAL_PARENTS, "parents", Node::domain);
+    let parents = label
+        .parents
+        .exactly(TOTAL_PARENTS, "parents", Node::domain);
     Ok((label.layer_index, label.node, parents.within("parents")?))
 }

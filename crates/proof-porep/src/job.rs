@@ -9,7 +9,8 @@ use filecoin_proofs::parameters::public_params;
 use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::proof::ProofScheme;
 use storage_proofs_porep::stacked::{
-    PublicInputs, PublicParams, StackedCircuit, StackedCompound, StackedDrg, Tau, generate_replica_id,
+    PublicInputs, PublicParams, StackedCircuit, StackedCompound, StackedDrg, Tau,
+    generate_replica_id,
 };
 
 use crate::SealProof;
@@ -31,7 +32,11 @@ impl<Tree: SectorTree> PorepJob<Tree> {
     /// Decodes a request for sectors of `size`.
     ///
     /// Errors: [`ProofApiError::Field`].
-    pub fn decode(request: &Request, size: SectorSize, circuit_id: &'static str) -> Result<Self, ProofApiError> {
+    pub fn decode(
+        request: &Request,
+        size: SectorSize,
+        circuit_id: &'static str,
+    ) -> Result<Self, ProofApiError> {
         let proof = SealProof::new(size, request.registered_proof).within("registered_proof")?;
         let phase1 = open(request).within("vanilla_proof")?;
         let inputs = public_inputs(proof, request, &phase1);
@@ -46,15 +51,23 @@ impl<Tree: SectorTree> PorepJob<Tree> {
         };
         let (tagged, partitions) = phase1.vanilla_proofs.split();
         let proofs = if tagged == size {
-            counts.partitions::<Tree>(partitions).within(&format!("StackedDrg{}V1", size.name()))
+            counts
+                .partitions::<Tree>(partitions)
+                .within(&format!("StackedDrg{}V1", size.name()))
         } else {
-            Err(wrong(format_args!("proofs of {} sectors", size.name()), tagged.name()))
+            Err(wrong(
+                format_args!("proofs of {} sectors", size.name()),
+                tagged.name(),
+            ))
         };
         Ok(Self {
             circuit_id,
             params,
             inputs,
-            proofs: proofs.within("vanilla_proofs").within("Phase1Out").within("vanilla_proof")?,
+            proofs: proofs
+                .within("vanilla_proofs")
+                .within("Phase1Out")
+                .within("vanilla_proof")?,
         })
     }
 
@@ -62,10 +75,19 @@ impl<Tree: SectorTree> PorepJob<Tree> {
     ///
     /// Errors: [`ProofApiError::Partition`], [`ProofApiError::Library`] where the challenges of the partition are of
     /// different trees.
-    pub fn typed_circuit(&self, partition: usize) -> Result<StackedCircuit<Tree, DefaultPieceHasher>, ProofApiError> {
+    pub fn typed_circuit(
+        &self,
+        partition: usize,
+    ) -> Result<StackedCircuit<Tree, DefaultPieceHasher>, ProofApiError> {
         self.check(partition)?;
-        Compound::circuit(&self.inputs, (), &self.proofs[partition], &self.params, Some(partition))
-            .map_err(library("PoRep circuit"))
+        Compound::circuit(
+            &self.inputs,
+            (),
+            &self.proofs[partition],
+            &self.params,
+            Some(partition),
+        )
+        .map_err(library("PoRep circuit"))
     }
 
     fn check(&self, partition: usize) -> Result<(), ProofApiError> {
@@ -148,7 +170,10 @@ fn public_inputs(
     );
     if replica_id != wanted {
         // The chain derives the id itself, so a proof for any other would be refused there.
-        let wanted = format!("the id of sector {} of miner {}", request.sector_number, request.miner_id);
+        let wanted = format!(
+            "the id of sector {} of miner {}",
+            request.sector_number, request.miner_id
+        );
         return Err(wrong(wanted, "another id")).within("replica_id");
     }
     Ok(PublicInputs {

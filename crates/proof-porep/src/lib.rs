@@ -14,9 +14,12 @@ mod wire;
 pub use job::PorepJob;
 pub use registered::SealProof;
 
-use cuzk_filecoin::{Boxed, CircuitVisitor, SectorSize, SectorTree, Within, key_names, library, size_of, with_tree};
+use cuzk_filecoin::{
+    Boxed, CircuitVisitor, SectorSize, SectorTree, Within, key_names, library, size_of, with_tree,
+};
 use cuzk_proof_api::{
-    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered, Request, inventory,
+    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered,
+    Request, inventory,
 };
 use filecoin_proofs::constants::DefaultPieceHasher;
 use filecoin_proofs::parameters::public_params;
@@ -72,7 +75,9 @@ impl ProofType for Porep {
         let size = size_of(&CIRCUITS, circuit)?;
         let config = SealProof::interactive(size).config()?;
         let identifier = with_tree!(size, Tree => config.get_cache_identifier::<Tree>());
-        Ok(key_names(&identifier.map_err(library("PoRep cache identifier"))?))
+        Ok(key_names(
+            &identifier.map_err(library("PoRep cache identifier"))?,
+        ))
     }
 
     fn decode(&self, request: &Request) -> Result<Box<dyn Job>, ProofApiError> {
@@ -98,7 +103,10 @@ pub fn visit_circuit<V: CircuitVisitor>(
 /// Calls `visitor` with the circuit called `circuit`, without a witness.
 ///
 /// Errors: [`ProofApiError::UnknownCircuit`].
-pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Output, ProofApiError> {
+pub fn visit_blank<V: CircuitVisitor>(
+    circuit: &str,
+    visitor: V,
+) -> Result<V::Output, ProofApiError> {
     let size = size_of(&CIRCUITS, circuit)?;
     let config = SealProof::interactive(size).config()?;
     with_tree!(size, Tree => {
@@ -107,6 +115,9 @@ pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Ou
     })
 }
 
-fn decode<Tree: SectorTree>(request: &Request, size: SectorSize) -> Result<PorepJob<Tree>, ProofApiError> {
+fn decode<Tree: SectorTree>(
+    request: &Request,
+    size: SectorSize,
+) -> Result<PorepJob<Tree>, ProofApiError> {
     PorepJob::decode(request, size, CIRCUITS[size as usize].id)
 }

@@ -61,8 +61,13 @@ impl SealProof {
             2 => (ApiVersion::V1_2_0, vec![ApiFeature::SyntheticPoRep]),
             _ => (ApiVersion::V1_2_0, vec![ApiFeature::NonInteractivePoRep]),
         };
-        PoRepConfig::new_groth16_with_features(self.size.bytes(), self.porep_id(), version, features)
-            .map_err(library("PoRep configuration"))
+        PoRepConfig::new_groth16_with_features(
+            self.size.bytes(),
+            self.porep_id(),
+            version,
+            features,
+        )
+        .map_err(library("PoRep configuration"))
     }
 }
 
@@ -74,8 +79,14 @@ mod tests {
     #[test]
     fn numbers_and_names() {
         let name = |size, number| SealProof::new(size, number).map(SealProof::name).ok();
-        assert_eq!(name(SectorSize::KiB2, 0).as_deref(), Some("StackedDrg2KiBV1"));
-        assert_eq!(name(SectorSize::GiB32, 8).as_deref(), Some("StackedDrg32GiBV1_1"));
+        assert_eq!(
+            name(SectorSize::KiB2, 0).as_deref(),
+            Some("StackedDrg2KiBV1")
+        );
+        assert_eq!(
+            name(SectorSize::GiB32, 8).as_deref(),
+            Some("StackedDrg32GiBV1_1")
+        );
         assert_eq!(
             name(SectorSize::GiB64, 14).as_deref(),
             Some("StackedDrg64GiBV1_1_Feat_SyntheticPoRep")
@@ -98,8 +109,14 @@ mod tests {
     #[test]
     fn features_share_the_circuit() {
         let shape = |number| {
-            let config = SealProof::new(SectorSize::KiB2, number).unwrap().config().unwrap();
-            (usize::from(config.partitions), config.get_cache_identifier::<Base>().unwrap())
+            let config = SealProof::new(SectorSize::KiB2, number)
+                .unwrap()
+                .config()
+                .unwrap();
+            (
+                usize::from(config.partitions),
+                config.get_cache_identifier::<Base>().unwrap(),
+            )
         };
         let (interactive, synthetic, non_interactive) = (shape(5), shape(10), shape(15));
         assert_eq!((interactive.0, synthetic.0, non_interactive.0), (1, 1, 13));

@@ -138,7 +138,9 @@ pub fn parse_envelope(bytes: &[u8]) -> Result<Envelope<'_>, ProofApiError> {
 ///
 /// Errors: [`ProofApiError::Field`], its field relative to the inner document.
 pub fn parse_phase1(base64: &str) -> Result<Phase1, ProofApiError> {
-    let json = STANDARD.decode(base64).map_err(|error| wrong("base64 with padding", error))?;
+    let json = STANDARD
+        .decode(base64)
+        .map_err(|error| wrong("base64 with padding", error))?;
     parse_json(&json, "the JSON of SealCommitPhase1Output")
 }
 

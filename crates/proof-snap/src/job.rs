@@ -5,10 +5,12 @@ use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, scalar, w
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
 use filecoin_hashers::Domain;
 use storage_proofs_core::compound_proof::CompoundProof;
+use storage_proofs_core::merkle::MerkleProofTrait;
 use storage_proofs_core::proof::ProofScheme;
 use storage_proofs_update::constants::h_default;
 use storage_proofs_update::{
-    EmptySectorUpdate, EmptySectorUpdateCircuit, EmptySectorUpdateCompound, PartitionProof, PublicInputs, PublicParams,
+    Challenges, EmptySectorUpdate, EmptySectorUpdateCircuit, EmptySectorUpdateCompound,
+    PartitionProof, PublicInputs, PublicParams, phi, rho,
 };
 
 use crate::wire::decode_partition;
@@ -28,8 +30,13 @@ impl<Tree: SectorTree> SnapJob<Tree> {
     /// Decodes a request for sectors of `size`.
     ///
     /// Errors: [`ProofApiError::Field`].
-    pub fn decode(request: &Request, size: SectorSize, circuit_id: &'static str) -> Result<Self, ProofApiError> {
-        size.row_of(request.registered_proof, ROWS).within("registered_proof")?;
+    pub fn decode(
+        request: &Request,
+        size: SectorSize,
+        circuit_id: &'static str,
+    ) -> Result<Self, ProofApiError> {
+        size.row_of(request.registered_proof, ROWS)
+            .within("registered_proof")?;
         let params = PublicParams::from_sector_size(size.bytes());
         let items = &request.vanilla_proofs;
         if items.len() != params.partition_count {
@@ -44,7 +51,9 @@ impl<Tree: SectorTree> SnapJob<Tree> {
             h: h_default(params.sector_nodes),
         };
         let proofs = items.iter().enumerate().map(|(k, bytes)| {
-            decode_partition(bytes, size, &params).within_item(k).within("vanilla_proofs")
+            decode_partition(bytes, size, &params)
+                .within_item(k)
+                .within("vanilla_proofs")
         });
         Ok(Self {
             circuit_id,
@@ -56,11 +65,43 @@ impl<Tree: SectorTree> SnapJob<Tree> {
 
     /// The circuit of a partition with its witness.
     ///
-    /// Errors: [`ProofApiError::Partition`], [`ProofApiError::Library`].
-    pub fn typed_circuit(&self, partition: usize) -> Result<EmptySectorUpdateCircuit<Tree>, ProofApiError> {
-        let proof = self.proofs.get(partition).ok_or(self.no_partition(partition))?;
+    /// Errors: [`ProofApiError::Partition`], [`ProofApiError::InvalidVanillaProof`] where the new replica is not the
+    /// encoding of the data, [`ProofApiError::Library`].
+    pub fn typed_circuit(
+        &self,
+        partition: usize,
+    ) -> Result<EmptySectorUpdateCircuit<Tree>, ProofApiError> {
+        let proof = self
+            .proofs
+            .get(partition)
+            .ok_or_else(|| self.no_partition(partition))?;
+        self.check_encoding(partition, proof)?;
         EmptySectorUpdateCompound::circuit(&self.inputs, (), proof, &self.params, Some(partition))
             .map_err(library("SnapDeals circuit"))
+    }
+
+    /// New node = old node + data * rho, with rho from the commitments and the place in the sector. The circuit does
+    /// not just fail to be satisfied where it is otherwise, it asserts it.
+    fn check_encoding(
+        &self,
+        partition: usize,
+        proof: &PartitionProof<Tree>,
+    ) -> Result<(), ProofApiError> {
+        let (params, inputs) = (&self.params, &self.inputs);
+        let phi = phi(&inputs.comm_d_new, &inputs.comm_r_old);
+        let shift = params.challenge_bit_len - inputs.h;
+        let nodes = Challenges::new(params.sector_nodes, inputs.comm_r_new, partition);
+        for (i, (node, challenge)) in nodes.zip(&proof.challenge_proofs).enumerate() {
+            let old = Fr::from(challenge.proof_r_old.leaf());
+            let data = Fr::from(challenge.proof_d_new.leaf());
+            if old + data * rho(&phi, node >> shift) != Fr::from(challenge.proof_r_new.leaf()) {
+                let message = format!(
+                    "partition {partition}, challenge {i}: the new node is not the data's encoding"
+                );
+                return Err(ProofApiError::InvalidVanillaProof { message });
+            }
+        }
+        Ok(())
     }
 
     fn no_partition(&self, found: usize) -> ProofApiError {
@@ -84,8 +125,12 @@ impl<Tree: SectorTree> Job for SnapJob<Tree> {
         if partition >= self.proofs.len() {
             return Err(self.no_partition(partition));
         }
-        EmptySectorUpdateCompound::<Tree>::generate_public_inputs(&self.inputs, &self.params, Some(partition))
-            .map_err(library("SnapDeals public inputs"))
+        EmptySectorUpdateCompound::<Tree>::generate_public_inputs(
+            &self.inputs,
+            &self.params,
+            Some(partition),
+        )
+        .map_err(library("SnapDeals public inputs"))
     }
 
     fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
@@ -93,8 +138,12 @@ impl<Tree: SectorTree> Job for SnapJob<Tree> {
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {
-        let valid = EmptySectorUpdate::<Tree>::verify_all_partitions(&self.params, &self.inputs, &self.proofs)
-            .map_err(library("SnapDeals verification"))?;
+        let valid = EmptySectorUpdate::<Tree>::verify_all_partitions(
+            &self.params,
+            &self.inputs,
+            &self.proofs,
+        )
+        .map_err(library("SnapDeals verification"))?;
         if valid {
             return Ok(());
         }

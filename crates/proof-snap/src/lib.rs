@@ -13,7 +13,8 @@ use cuzk_filecoin::{
     Boxed, CircuitVisitor, SectorSize, SectorTree, Within, key_names, size_of, with_tree,
 };
 use cuzk_proof_api::{
-    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered, Request, inventory,
+    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered,
+    Request, inventory,
 };
 use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::parameter_cache::CacheableParameters;
@@ -69,7 +70,8 @@ impl ProofType for Snap {
     fn key_names(&self, circuit: &str) -> Result<KeyNames, ProofApiError> {
         let size = size_of(&CIRCUITS, circuit)?;
         let params = PublicParams::from_sector_size(size.bytes());
-        let identifier = with_tree!(size, Tree => EmptySectorUpdateCompound::<Tree>::cache_identifier(&params));
+        let identifier =
+            with_tree!(size, Tree => EmptySectorUpdateCompound::<Tree>::cache_identifier(&params));
         Ok(key_names(&identifier))
     }
 
@@ -96,7 +98,10 @@ pub fn visit_circuit<V: CircuitVisitor>(
 /// Calls `visitor` with the circuit called `circuit`, without a witness.
 ///
 /// Errors: [`ProofApiError::UnknownCircuit`].
-pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Output, ProofApiError> {
+pub fn visit_blank<V: CircuitVisitor>(
+    circuit: &str,
+    visitor: V,
+) -> Result<V::Output, ProofApiError> {
     let size = size_of(&CIRCUITS, circuit)?;
     let params = PublicParams::from_sector_size(size.bytes());
     with_tree!(size, Tree => {
@@ -104,6 +109,9 @@ pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Ou
     })
 }
 
-fn decode<Tree: SectorTree>(request: &Request, size: SectorSize) -> Result<SnapJob<Tree>, ProofApiError> {
+fn decode<Tree: SectorTree>(
+    request: &Request,
+    size: SectorSize,
+) -> Result<SnapJob<Tree>, ProofApiError> {
     SnapJob::decode(request, size, CIRCUITS[size as usize].id)
 }

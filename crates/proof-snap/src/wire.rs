@@ -1,6 +1,8 @@
 //! The vanilla proof of one partition of an update: bincode of `PartitionProof`.
 
-use cuzk_filecoin::{InclusionProof, List, Node, SectorSize, SectorTree, Within, decode_bincode, wrong};
+use cuzk_filecoin::{
+    InclusionProof, List, Node, SectorSize, SectorTree, Within, decode_bincode, wrong,
+};
 use cuzk_proof_api::ProofApiError;
 use serde::Deserialize;
 use storage_proofs_core::merkle::{MerkleProof, MerkleProofTrait};
@@ -31,9 +33,13 @@ pub fn decode_partition<Tree: SectorTree>(
     params: &PublicParams,
 ) -> Result<PartitionProof<Tree>, ProofApiError> {
     let wire: WirePartition = decode_bincode(bytes, "PartitionProof")?;
-    let leaves = wire.apex_leafs.exactly(params.apex_leaf_count, "leaves", Node::domain);
+    let leaves = wire
+        .apex_leafs
+        .exactly(params.apex_leaf_count, "leaves", Node::domain);
     let challenge = |proof: WireChallenge| proof.check::<Tree>(size);
-    let challenges = wire.challenge_proofs.exactly(params.challenge_count, "challenges", challenge);
+    let challenges = wire
+        .challenge_proofs
+        .exactly(params.challenge_count, "challenges", challenge);
     let partition = PartitionProof {
         comm_c: wire.comm_c.domain().within("comm_c")?,
         apex_leafs: leaves.within("apex_leafs")?,
@@ -44,12 +50,21 @@ pub fn decode_partition<Tree: SectorTree>(
 }
 
 impl WireChallenge {
-    fn check<Tree: SectorTree>(self, size: SectorSize) -> Result<ChallengeProof<Tree>, ProofApiError> {
+    fn check<Tree: SectorTree>(
+        self,
+        size: SectorSize,
+    ) -> Result<ChallengeProof<Tree>, ProofApiError> {
         let nodes = size.nodes();
         Ok(ChallengeProof {
-            proof_r_old: self.proof_r_old.in_tree::<Tree>(nodes).within("proof_r_old")?,
+            proof_r_old: self
+                .proof_r_old
+                .in_tree::<Tree>(nodes)
+                .within("proof_r_old")?,
             proof_d_new: self.proof_d_new.in_shape(nodes).within("proof_d_new")?,
-            proof_r_new: self.proof_r_new.in_tree::<Tree>(nodes).within("proof_r_new")?,
+            proof_r_new: self
+                .proof_r_new
+                .in_tree::<Tree>(nodes)
+                .within("proof_r_new")?,
         })
     }
 }
@@ -62,15 +77,26 @@ fn same_partition<Tree: SectorTree>(
 ) -> Result<(), ProofApiError> {
     let height = params.challenge_bit_len - params.partition_bit_len;
     let above = |proof: &MerkleProof<TreeDHasher, TreeDArity>| {
-        proof.path().into_iter().skip(height).map(|(siblings, _)| siblings).collect::<Vec<_>>()
+        proof
+            .path()
+            .into_iter()
+            .skip(height)
+            .map(|(siblings, _)| siblings)
+            .collect::<Vec<_>>()
     };
-    let mut paths = partition.challenge_proofs.iter().map(|c| above(&c.proof_d_new));
+    let mut paths = partition
+        .challenge_proofs
+        .iter()
+        .map(|c| above(&c.proof_d_new));
     let first = paths.next();
     match paths.position(|path| Some(&path) != first.as_ref()) {
         None => Ok(()),
-        Some(other) => Err(wrong("the siblings of challenge_proofs[0] above the partition", "others"))
-            .within("proof_d_new")
-            .within_item(other + 1)
-            .within("challenge_proofs"),
+        Some(other) => Err(wrong(
+            "the siblings of challenge_proofs[0] above the partition",
+            "others",
+        ))
+        .within("proof_d_new")
+        .within_item(other + 1)
+        .within("challenge_proofs"),
     }
 }

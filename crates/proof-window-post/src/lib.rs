@@ -6,11 +6,12 @@
 //! sector in the place of a faulty one.
 
 use cuzk_filecoin::{
-    Boxed, CircuitVisitor, OpenedSector, PostJob, PostRequest, SectorSize, SectorTree, Within, key_names, library,
-    size_of, with_tree, wrong,
+    Boxed, CircuitVisitor, OpenedSector, PostJob, PostRequest, SectorSize, SectorTree, Within,
+    key_names, library, size_of, with_tree, wrong,
 };
 use cuzk_proof_api::{
-    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered, Request, inventory,
+    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered,
+    Request, inventory,
 };
 use filecoin_proofs::parameters::window_post_public_params;
 use filecoin_proofs::{PoStConfig, PoStType, WINDOW_POST_CHALLENGE_COUNT};
@@ -74,7 +75,9 @@ impl ProofType for WindowPost {
         let size = size_of(&CIRCUITS, circuit)?;
         let config = config(size, ApiVersion::V1_2_0);
         let identifier = with_tree!(size, Tree => config.get_cache_identifier::<Tree>());
-        Ok(key_names(&identifier.map_err(library("WindowPoSt cache identifier"))?))
+        Ok(key_names(
+            &identifier.map_err(library("WindowPoSt cache identifier"))?,
+        ))
     }
 
     fn decode(&self, request: &Request) -> Result<Box<dyn Job>, ProofApiError> {
@@ -100,7 +103,10 @@ pub fn visit_circuit<V: CircuitVisitor>(
 /// Calls `visitor` with the circuit called `circuit`, without a witness.
 ///
 /// Errors: [`ProofApiError::UnknownCircuit`].
-pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Output, ProofApiError> {
+pub fn visit_blank<V: CircuitVisitor>(
+    circuit: &str,
+    visitor: V,
+) -> Result<V::Output, ProofApiError> {
     let size = size_of(&CIRCUITS, circuit)?;
     with_tree!(size, Tree => {
         Ok(visitor.visit(FallbackPoStCompound::<Tree>::blank_circuit(&params::<Tree>(size, ApiVersion::V1_2_0)?)))
@@ -109,8 +115,15 @@ pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Ou
 
 fn decode<Tree: SectorTree>(request: &Request) -> Result<PostJob<Tree>, ProofApiError> {
     let post = PostRequest::read(request)?;
-    let row = post.size.row_of(request.registered_proof, ROWS).within("registered_proof")?;
-    let version = if row == 1 { ApiVersion::V1_0_0 } else { ApiVersion::V1_2_0 };
+    let row = post
+        .size
+        .row_of(request.registered_proof, ROWS)
+        .within("registered_proof")?;
+    let version = if row == 1 {
+        ApiVersion::V1_0_0
+    } else {
+        ApiVersion::V1_2_0
+    };
     let params = params::<Tree>(post.size, version)?;
     if request.partition_index >= MAX_PARTITIONS {
         let wanted = format!("an index below {MAX_PARTITIONS}");
@@ -128,7 +141,13 @@ fn decode<Tree: SectorTree>(request: &Request) -> Result<PostJob<Tree>, ProofApi
     });
     let sectors = sectors.collect::<Result<_, _>>()?;
     let partition = request.partition_index as usize;
-    Ok(PostJob::new(CIRCUITS[post.size as usize].id, params, &post, partition, sectors))
+    Ok(PostJob::new(
+        CIRCUITS[post.size as usize].id,
+        params,
+        &post,
+        partition,
+        sectors,
+    ))
 }
 
 fn config(size: SectorSize, api_version: ApiVersion) -> PoStConfig {
@@ -146,6 +165,10 @@ fn config(size: SectorSize, api_version: ApiVersion) -> PoStConfig {
     }
 }
 
-fn params<Tree: SectorTree>(size: SectorSize, version: ApiVersion) -> Result<PublicParams, ProofApiError> {
-    window_post_public_params::<Tree>(&config(size, version)).map_err(library("WindowPoSt parameters"))
+fn params<Tree: SectorTree>(
+    size: SectorSize,
+    version: ApiVersion,
+) -> Result<PublicParams, ProofApiError> {
+    window_post_public_params::<Tree>(&config(size, version))
+        .map_err(library("WindowPoSt parameters"))
 }

@@ -4,14 +4,17 @@
 //! opening a sector, so the sector is listed 66 times.
 
 use cuzk_filecoin::{
-    Boxed, CircuitVisitor, OpenedSector, PostJob, PostRequest, SectorSize, SectorTree, Within, key_names, library,
-    size_of, with_tree, wrong,
+    Boxed, CircuitVisitor, OpenedSector, PostJob, PostRequest, SectorSize, SectorTree, Within,
+    key_names, library, size_of, with_tree, wrong,
 };
 use cuzk_proof_api::{
-    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered, Request, inventory,
+    AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered,
+    Request, inventory,
 };
 use filecoin_proofs::parameters::winning_post_public_params;
-use filecoin_proofs::{PoStConfig, PoStType, WINNING_POST_CHALLENGE_COUNT, WINNING_POST_SECTOR_COUNT};
+use filecoin_proofs::{
+    PoStConfig, PoStType, WINNING_POST_CHALLENGE_COUNT, WINNING_POST_SECTOR_COUNT,
+};
 use storage_proofs_core::api_version::ApiVersion;
 use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_post::fallback::{FallbackPoStCompound, PublicParams};
@@ -67,7 +70,9 @@ impl ProofType for WinningPost {
     fn key_names(&self, circuit: &str) -> Result<KeyNames, ProofApiError> {
         let size = size_of(&CIRCUITS, circuit)?;
         let identifier = with_tree!(size, Tree => config(size).get_cache_identifier::<Tree>());
-        Ok(key_names(&identifier.map_err(library("WinningPoSt cache identifier"))?))
+        Ok(key_names(
+            &identifier.map_err(library("WinningPoSt cache identifier"))?,
+        ))
     }
 
     fn decode(&self, request: &Request) -> Result<Box<dyn Job>, ProofApiError> {
@@ -93,7 +98,10 @@ pub fn visit_circuit<V: CircuitVisitor>(
 /// Calls `visitor` with the circuit called `circuit`, without a witness.
 ///
 /// Errors: [`ProofApiError::UnknownCircuit`].
-pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Output, ProofApiError> {
+pub fn visit_blank<V: CircuitVisitor>(
+    circuit: &str,
+    visitor: V,
+) -> Result<V::Output, ProofApiError> {
     let size = size_of(&CIRCUITS, circuit)?;
     with_tree!(size, Tree => {
         Ok(visitor.visit(FallbackPoStCompound::<Tree>::blank_circuit(&params::<Tree>(size)?)))
@@ -102,7 +110,9 @@ pub fn visit_blank<V: CircuitVisitor>(circuit: &str, visitor: V) -> Result<V::Ou
 
 fn decode<Tree: SectorTree>(request: &Request) -> Result<PostJob<Tree>, ProofApiError> {
     let post = PostRequest::read(request)?;
-    post.size.row_of(request.registered_proof, ROWS).within("registered_proof")?;
+    post.size
+        .row_of(request.registered_proof, ROWS)
+        .within("registered_proof")?;
     if request.partition_index != 0 {
         return Err(wrong(0, request.partition_index)).within("partition_index");
     }
@@ -113,7 +123,13 @@ fn decode<Tree: SectorTree>(request: &Request) -> Result<PostJob<Tree>, ProofApi
         .within_item(0)
         .within("vanilla_proofs")?;
     let params = params::<Tree>(post.size)?;
-    Ok(PostJob::new(CIRCUITS[post.size as usize].id, params, &post, 0, sector.unroll()))
+    Ok(PostJob::new(
+        CIRCUITS[post.size as usize].id,
+        params,
+        &post,
+        0,
+        sector.unroll(),
+    ))
 }
 
 fn config(size: SectorSize) -> PoStConfig {

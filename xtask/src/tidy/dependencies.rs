@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-use super::dependency_table::{FILECOIN, Row, SINGLE, TABLE};
+use super::dependency_table::{FILECOIN, Row, SINGLE, TABLE, fits};
 use super::finding::Finding;
 use crate::commands;
 
@@ -89,7 +89,7 @@ fn closure(package: &str, edges: &str) -> Result<Vec<String>> {
 fn check_table(members: &[Member], table: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in members {
-        match table.iter().find(|row| row.package == member.name) {
+        match table.iter().find(|row| fits(row.package, &member.name)) {
             Some(row) => findings.extend(check_member(member, row)),
             None => findings.push(Finding::new(
                 &member.manifest,
@@ -99,7 +99,7 @@ fn check_table(members: &[Member], table: &[Row]) -> Vec<Finding> {
             )),
         }
     }
-    let is_absent = |row: &&Row| !members.iter().any(|member| member.name == row.package);
+    let is_absent = |row: &&Row| !members.iter().any(|member| fits(row.package, &member.name));
     findings.extend(table.iter().filter(is_absent).map(|row| {
         let what = format!("the workspace has no package {}", row.package);
         Finding::new(TABLE_FILE, 1, what, "remove the row")
@@ -111,7 +111,7 @@ fn check_member(member: &Member, row: &Row) -> Vec<Finding> {
     let Member { name, manifest, .. } = member;
     let mut findings = Vec::new();
     for used in &member.uses {
-        if !row.may_use.contains(&used.as_str()) {
+        if !row.may_use.iter().any(|name| fits(name, used)) {
             let what = format!("{name} depends on {used}");
             let remedy = format!("remove the dependency; {TABLE_FILE} says what {name} may use");
             findings.push(Finding::new(manifest, 1, what, remedy));

@@ -2,7 +2,7 @@
 
 /// What a crate may depend on, and what must not be anywhere below it.
 pub struct Row {
-    /// The package.
+    /// The package; like all names here, a final `*` stands for any ending. The first row that fits counts.
     pub package: &'static str,
     /// The workspace's packages that it may depend on. Development dependencies are free but for what `never` says.
     pub may_use: &'static [&'static str],
@@ -15,7 +15,7 @@ pub struct Row {
 pub struct Group {
     /// What they have in common.
     pub name: &'static str,
-    /// Their names; a final `*` stands for any ending.
+    /// Their names.
     pub packages: &'static [&'static str],
 }
 
@@ -127,21 +127,8 @@ pub const TABLE: &[Row] = &[
         &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
         PROOF,
     ),
-    row("cuzk-proof-porep", PROOF_USES, PROOF),
-    row("cuzk-proof-window-post", PROOF_USES, PROOF),
-    row("cuzk-proof-winning-post", PROOF_USES, PROOF),
-    row("cuzk-proof-snap", PROOF_USES, PROOF),
-    row(
-        "cuzk-plugins",
-        &[
-            "cuzk-proof-api",
-            "cuzk-proof-porep",
-            "cuzk-proof-window-post",
-            "cuzk-proof-winning-post",
-            "cuzk-proof-snap",
-        ],
-        PROOF,
-    ),
+    row("cuzk-proof-*", PROOF_USES, PROOF),
+    row("cuzk-plugins", &["cuzk-proof-*"], PROOF),
     row("cuzk-synth", &["cuzk-proof-api"], PROOF),
     row(
         "cuzk-testing",
@@ -192,10 +179,7 @@ const BENCH_USES: &[&str] = &[
     "cuzk-groth16",
     "cuzk-proof-api",
     "cuzk-filecoin",
-    "cuzk-proof-porep",
-    "cuzk-proof-window-post",
-    "cuzk-proof-winning-post",
-    "cuzk-proof-snap",
+    "cuzk-proof-*",
     "cuzk-plugins",
     "cuzk-synth",
     "cuzk-testing",
@@ -216,11 +200,14 @@ const fn row(
 impl Group {
     /// Whether a package belongs to the group.
     pub fn holds(&self, package: &str) -> bool {
-        self.packages
-            .iter()
-            .any(|name| match name.strip_suffix('*') {
-                Some(start) => package.starts_with(start),
-                None => *name == package,
-            })
+        self.packages.iter().any(|name| fits(name, package))
+    }
+}
+
+/// Whether a package is meant by a name of the table.
+pub fn fits(name: &str, package: &str) -> bool {
+    match name.strip_suffix('*') {
+        Some(start) => package.starts_with(start),
+        None => name == package,
     }
 }

@@ -9,6 +9,7 @@ use cuzk_curve::Group;
 use cuzk_curve::simd::{Arch, CoordinateLanes, Lanes, Mask, Task as ArchTask, invert_lanes};
 
 use super::buckets::NEGATIVE;
+use super::schedule::Schedule;
 use super::source::{Gathered, MAX_LANES, Point, Source, put};
 use super::tasks::Task;
 
@@ -22,13 +23,9 @@ pub(crate) const fn batch_tasks<G: Group>() -> usize {
 
 /// The working set of a batch, kept between batches.
 pub(crate) struct Scratch<L> {
-    /// The batch's tasks, the longest first, and their places among the sums.
-    tasks: Vec<Task>,
-    places: Vec<u32>,
+    schedule: Schedule,
     /// A row is one vector of sums.
     sums: Vec<Gathered<L>>,
-    /// What the next step adds to the rows.
-    wanted: Vec<Wanted>,
     /// The points that a step adds to the rows.
     points: Vec<(L, L)>,
     /// For each row, the product of the denominators before it in its chain.
@@ -39,44 +36,12 @@ pub(crate) struct Scratch<L> {
 impl<L> Default for Scratch<L> {
     fn default() -> Self {
         Self {
-            tasks: Vec::new(),
-            places: Vec::new(),
+            schedule: Schedule::default(),
             sums: Vec::new(),
-            wanted: Vec::new(),
             points: Vec::new(),
             before: Vec::new(),
             specials: Vec::new(),
         }
-    }
-}
-
-impl<L> Scratch<L> {
-    /// Orders `tasks` by falling length, by counting.
-    fn order(&mut self, tasks: &[Task]) {
-        let longest = tasks.iter().map(|task| task.len).max().unwrap_or(0);
-        let mut starts = vec![0u32; longest as usize + 1];
-        for task in tasks {
-            starts[task.len as usize] += 1;
-        }
-        let mut total = 0;
-        for start in starts.iter_mut().rev() {
-            total += std::mem::replace(start, total);
-        }
-        self.tasks.clear();
-        self.tasks.resize(tasks.len(), Task::default());
-        self.places.clear();
-        self.places.resize(tasks.len(), 0);
-        for (place, task) in tasks.iter().enumerate() {
-            let start = &mut starts[task.len as usize];
-            self.tasks[*start as usize] = *task;
-            self.places[*start as usize] = place as u32;
-            *start += 1;
-        }
-    }
-
-    /// The number of tasks that have an entry `step`.
-    fn active(&self, step: u32) -> usize {
-        self.tasks.partition_point(|task| task.len > step)
     }
 }
 
@@ -112,29 +77,25 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
     fn run(self, arch: A) {
         const { assert!(A::LANES <= MAX_LANES) };
         let scratch = self.scratch;
-        scratch.order(self.tasks);
+        scratch.schedule.fill(self.tasks, self.entries);
+        let schedule = &scratch.schedule;
         scratch.sums.clear();
-        let points = (self.source, self.entries);
-        let rows = self.tasks.len().div_ceil(A::LANES);
-        scratch.wanted.resize(rows, Wanted::default());
-        for row in 0..rows {
-            prepare::<A, G, S>(arch, points, scratch, row, 0);
+        for row in 0..self.tasks.len().div_ceil(A::LANES) {
+            fetch::<A, G, S>(arch, self.source, schedule.row(A::LANES, row, 0));
         }
-        for row in 0..rows {
+        for (row, places) in schedule.places().chunks(A::LANES).enumerate() {
             let sums = if self.fresh {
-                let first = scratch.wanted[row];
-                prepare::<A, G, S>(arch, points, scratch, row, 1);
-                first.gather::<A, G, S>(arch, self.source)
+                fetch::<A, G, S>(arch, self.source, schedule.row(A::LANES, row, 1));
+                gather::<A, G, S>(arch, self.source, schedule.row(A::LANES, row, 0))
             } else {
-                earlier::<A, G>(arch, self.sums, &scratch.places, row)
+                earlier::<A, G>(arch, self.sums, places)
             };
             scratch.sums.push(sums);
         }
-        let longest = scratch.tasks.first().map_or(0, |task| task.len);
-        for step in u32::from(self.fresh)..longest {
-            add_points::<A, G, S>(arch, points, step, scratch);
+        for step in usize::from(self.fresh)..scratch.schedule.steps() {
+            add_points::<A, G, S>(arch, self.source, step, scratch);
         }
-        for (row, places) in scratch.places.chunks(A::LANES).enumerate() {
+        for (row, places) in scratch.schedule.places().chunks(A::LANES).enumerate() {
             put::<A, G>(arch, &scratch.sums[row], |lane, point| {
                 if let Some(&place) = places.get(lane) {
                     self.sums[place as usize] = point;
@@ -144,72 +105,48 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
     }
 }
 
-/// Which points a step adds to the lanes of a row.
-#[derive(Copy, Clone, Default)]
-struct Wanted {
-    indices: [u32; MAX_LANES],
-    /// Lanes whose point is to be subtracted.
-    negative: u64,
-    /// Lanes whose task has no more entries.
-    absent: u64,
-}
-
-impl Wanted {
-    /// For a row of tasks, of which the lanes have one each.
-    #[inline(always)]
-    fn new(lanes: usize, entries: &[u32], tasks: &[Task], row: usize, step: u32) -> Self {
-        let mut wanted = Self::default();
-        let tasks = tasks.get(row * lanes..).unwrap_or_default();
-        for lane in 0..lanes {
-            match tasks.get(lane) {
-                Some(task) if task.len > step => {
-                    let entry = entries[task.entry(step)];
-                    wanted.indices[lane] = entry & !NEGATIVE;
-                    wanted.negative |= u64::from(entry >> 31) << lane;
-                }
-                _ => wanted.absent |= 1 << lane,
-            }
-        }
-        wanted
-    }
-
-    /// The points themselves; the identity where there is none.
-    #[inline(always)]
-    fn gather<A: Arch, G: Group, S: Source<A, G>>(
-        &self,
-        arch: A,
-        source: &S,
-    ) -> Gathered<G::Lanes<A>> {
-        if self.absent == (1 << A::LANES) - 1 {
-            let zero = G::Lanes::<A>::zero(arch);
-            return Gathered {
-                x: zero,
-                y: zero,
-                identity: self.absent,
-            };
-        }
-        let mut points = source.gather(arch, &self.indices);
-        if self.negative != 0 {
-            let mask = A::Mask::from_bits(arch, self.negative);
-            points.y = Lanes::select(mask, points.y.neg(), points.y);
-        }
-        points.identity |= self.absent;
-        points
-    }
-}
-
-/// Finds out which points the next step adds to a row, and asks the cache for them.
+/// The points that a step adds to the sums of a row; the identity where there is none.
 #[inline(always)]
-fn prepare<A: Arch, G: Group, S: Source<A, G>>(
+fn gather<A: Arch, G: Group, S: Source<A, G>>(
     arch: A,
-    (source, entries): (&S, &[u32]),
-    scratch: &mut Scratch<G::Lanes<A>>,
-    row: usize,
-    step: u32,
-) {
-    let wanted = Wanted::new(A::LANES, entries, &scratch.tasks, row, step);
-    source.prefetch(arch, &wanted.indices);
-    scratch.wanted[row] = wanted;
+    source: &S,
+    entries: &[u32],
+) -> Gathered<G::Lanes<A>> {
+    if entries.is_empty() {
+        let zero = G::Lanes::<A>::zero(arch);
+        return Gathered {
+            x: zero,
+            y: zero,
+            identity: u64::MAX,
+        };
+    }
+    let (indices, mut negative) = (indices(entries), 0);
+    for (lane, entry) in entries.iter().enumerate() {
+        negative |= u64::from(entry >> 31) << lane;
+    }
+    let mut points = source.gather(arch, &indices);
+    if negative != 0 {
+        let mask = A::Mask::from_bits(arch, negative);
+        points.y = Lanes::select(mask, points.y.neg(), points.y);
+    }
+    points.identity |= u64::MAX << entries.len();
+    points
+}
+
+/// Asks the cache for points that a step will add.
+#[inline(always)]
+fn fetch<A: Arch, G: Group, S: Source<A, G>>(arch: A, source: &S, entries: &[u32]) {
+    source.prefetch(arch, &indices(entries)[..entries.len()]);
+}
+
+/// The indices of at most `LANES` points, and any for the lanes left over.
+#[inline(always)]
+fn indices(entries: &[u32]) -> [u32; MAX_LANES] {
+    let mut indices = [0; MAX_LANES];
+    for (index, entry) in indices.iter_mut().zip(entries) {
+        *index = entry & !NEGATIVE;
+    }
+    indices
 }
 
 /// The sums of the tasks of a row as they were before the batch.
@@ -218,12 +155,8 @@ fn earlier<A: Arch, G: Group>(
     arch: A,
     sums: &[Point<A, G>],
     places: &[u32],
-    row: usize,
 ) -> Gathered<G::Lanes<A>> {
-    let place = |lane: usize| {
-        let task = (row * A::LANES + lane).min(places.len() - 1);
-        places[task] as usize
-    };
+    let place = |lane: usize| places[lane.min(places.len() - 1)] as usize;
     let x = G::Lanes::<A>::gather(arch, |lane| &sums[place(lane)].x);
     let y = G::Lanes::<A>::gather(arch, |lane| &sums[place(lane)].y);
     let identity = x.is_zero().bits() & y.is_zero().bits();
@@ -234,17 +167,18 @@ fn earlier<A: Arch, G: Group>(
 #[inline(always)]
 fn add_points<A: Arch, G: Group, S: Source<A, G>>(
     arch: A,
-    points: (&S, &[u32]),
-    step: u32,
+    source: &S,
+    step: usize,
     scratch: &mut Scratch<G::Lanes<A>>,
 ) {
-    let rows = scratch.active(step).div_ceil(A::LANES);
+    let schedule = &scratch.schedule;
+    let rows = schedule.active(step).div_ceil(A::LANES);
     let mut products = [G::Lanes::<A>::one(arch); CHAINS];
     scratch.points.clear();
     scratch.before.clear();
     scratch.specials.clear();
     for row in 0..rows {
-        let point = scratch.wanted[row].gather::<A, G, S>(arch, points.0);
+        let point = gather::<A, G, S>(arch, source, schedule.row(A::LANES, row, step));
         let sum = &scratch.sums[row];
         let mut denominator = point.x.sub(sum.x);
         if denominator.is_zero().bits() | sum.identity | point.identity != 0 {
@@ -258,7 +192,7 @@ fn add_points<A: Arch, G: Group, S: Source<A, G>>(
     }
     let mut inverses = invert_chains(products);
     for row in (0..rows).rev() {
-        prepare::<A, G, S>(arch, points, scratch, row, step + 1);
+        fetch::<A, G, S>(arch, source, schedule.row(A::LANES, row, step + 1));
         let point = scratch.points[row];
         let inverse = inverses[row % CHAINS].mul(scratch.before[row]);
         let sum = &mut scratch.sums[row];

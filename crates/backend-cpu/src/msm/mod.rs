@@ -11,6 +11,7 @@ pub(crate) mod digits;
 mod naive;
 pub(crate) mod pippenger;
 pub(crate) mod reduce;
+mod schedule;
 pub(crate) mod source;
 pub(crate) mod sums;
 pub(crate) mod tasks;

@@ -53,7 +53,7 @@ pub(crate) trait Source<A: Arch, G: Group>: Sync {
     fn gather(&self, arch: A, indices: &[u32; MAX_LANES]) -> Gathered<G::Lanes<A>>;
 
     /// Asks the cache for those points.
-    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]);
+    fn prefetch(&self, arch: A, indices: &[u32]);
 }
 
 /// Points straight from their encoding. An index past the end gives a point of zeros.
@@ -106,8 +106,8 @@ impl<A: Arch, G: Group> Source<A, G> for Encoded<'_> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]) {
-        for index in &indices[..A::LANES] {
+    fn prefetch(&self, arch: A, indices: &[u32]) {
+        for index in indices {
             let size = G::UNCOMPRESSED_BYTES;
             let point = self.point(*index, size);
             arch.prefetch(point.get(..size).unwrap_or_default());
@@ -162,8 +162,8 @@ impl<A: Arch, G: Group> Source<A, G> for Decoded<A, G> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]) {
-        for index in &indices[..A::LANES] {
+    fn prefetch(&self, arch: A, indices: &[u32]) {
+        for index in indices {
             if let Some(point) = self.points.get(*index as usize) {
                 arch.prefetch(point);
             }

@@ -191,21 +191,3 @@ fn wrong_lengths_are_errors() {
     assert!(Domain::new(1 << 33).is_err());
     assert!(Domain::new(1 << 32).is_ok());
 }
-
-#[test]
-fn tmp_scalar_speed() {
-    let values = random(1 << 16);
-    for _ in 0..6 {
-        let t = std::time::Instant::now();
-        let x = scalar(&values, Transform::Forward);
-        let t1 = t.elapsed();
-        let y = bellperson(&values, Transform::Forward);
-        let t2 = t.elapsed() - t1;
-        let a = quotient(values.clone(), values.clone()).unwrap();
-        let t3 = t.elapsed() - t1 - t2;
-        println!(
-            "scalar {t1:?} bellperson {t2:?} quotient fast {t3:?} {}",
-            x == y && !a.is_empty()
-        );
-    }
-}

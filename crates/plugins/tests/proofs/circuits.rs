@@ -28,20 +28,37 @@ fn check(kind: Kind, circuit: &str, expected: [usize; 3]) {
     assert_eq!(proof_type.id(), kind.name());
     let blank = record(proof_type.blank(circuit).unwrap());
     let [inputs, aux, constraints] = expected;
-    assert_eq!(blank.shape, Shape { inputs, aux, constraints });
+    assert_eq!(
+        blank.shape,
+        Shape {
+            inputs,
+            aux,
+            constraints
+        }
+    );
 
     let job = decode(kind, &real(kind)).unwrap();
-    assert_eq!((job.circuit_id(), job.partitions()), (spec.id, spec.partitions));
+    assert_eq!(
+        (job.circuit_id(), job.partitions()),
+        (spec.id, spec.partitions)
+    );
     job.self_check().unwrap();
     let filled = record(job.circuit(0).unwrap());
     assert_eq!(filled.shape, blank.shape);
     assert_eq!(filled.coefficients, blank.coefficients);
     for (filled, blank) in filled.matrices.iter().zip(&blank.matrices) {
-        assert!(filled.bytes()[..] == blank.bytes()[..], "matrix {}", blank.name());
+        assert!(
+            filled.bytes()[..] == blank.bytes()[..],
+            "matrix {}",
+            blank.name()
+        );
     }
 
     let assignment = witness(&*job, 0);
-    assert_eq!((assignment.inputs.len(), assignment.aux_len()), (inputs, aux));
+    assert_eq!(
+        (assignment.inputs.len(), assignment.aux_len()),
+        (inputs, aux)
+    );
     assert_eq!(assignment.inputs[1..], job.public_inputs(0).unwrap());
     assert_eq!(first_unsatisfied(&blank, &assignment), None);
 }
@@ -72,8 +89,18 @@ fn winning_post_32g() {
     let payload = synthetic(Kind::WinningPost, SectorSize::GIB_32, &options).unwrap();
     let job = decode(Kind::WinningPost, &request(&payload)).unwrap();
     job.self_check().unwrap();
-    let blank = record(by_circuit("winning-32g").unwrap().0.blank("winning-32g").unwrap());
-    let shape = Shape { inputs: 133, aux: 375_210, constraints: 370_590 };
+    let blank = record(
+        by_circuit("winning-32g")
+            .unwrap()
+            .0
+            .blank("winning-32g")
+            .unwrap(),
+    );
+    let shape = Shape {
+        inputs: 133,
+        aux: 375_210,
+        constraints: 370_590,
+    };
     assert_eq!(blank.shape, shape);
     let assignment = witness(&*job, 0);
     assert_eq!(assignment.inputs[1..], job.public_inputs(0).unwrap());
@@ -97,11 +124,18 @@ fn porep_32g_decodes() {
     job.self_check().unwrap();
     assert_eq!((job.circuit_id(), job.partitions()), ("porep-32g", 10));
     let inputs: Vec<_> = (0..10).map(|k| job.public_inputs(k).unwrap()).collect();
-    assert!(inputs.iter().all(|inputs| inputs.len() == 327 && inputs[..3] == job_head(&*job)));
+    assert!(
+        inputs
+            .iter()
+            .all(|inputs| inputs.len() == 327 && inputs[..3] == job_head(&*job))
+    );
     assert!(inputs.windows(2).all(|pair| pair[0][3..] != pair[1][3..]));
     assert!(matches!(
         job.public_inputs(10),
-        Err(ProofApiError::Partition { found: 10, partitions: 10 })
+        Err(ProofApiError::Partition {
+            found: 10,
+            partitions: 10
+        })
     ));
     assert!(job.circuit(10).is_err());
 }
@@ -113,12 +147,21 @@ fn job_head(job: &dyn Job) -> Vec<cuzk_curve::Fr> {
 /// Synthetic and non-interactive PoRep are instances of the interactive circuit.
 #[test]
 fn porep_features() {
-    for (feature, partitions) in [(PoRepFeature::Synthetic, 1), (PoRepFeature::NonInteractive, 13)] {
-        let options = Options { porep_feature: feature, ..Options::default() };
+    for (feature, partitions) in [
+        (PoRepFeature::Synthetic, 1),
+        (PoRepFeature::NonInteractive, 13),
+    ] {
+        let options = Options {
+            porep_feature: feature,
+            ..Options::default()
+        };
         let payload = synthetic(Kind::PoRep, SectorSize::KIB_2, &options).unwrap();
         let job = decode(Kind::PoRep, &request(&payload)).unwrap();
         job.self_check().unwrap();
-        assert_eq!((job.circuit_id(), job.partitions()), ("porep-2k", partitions));
+        assert_eq!(
+            (job.circuit_id(), job.partitions()),
+            ("porep-2k", partitions)
+        );
         let last = witness(&*job, partitions - 1);
         assert_eq!(last.inputs[1..], job.public_inputs(partitions - 1).unwrap());
         assert_eq!(last.aux_len(), 2_685_673);
@@ -155,7 +198,10 @@ struct Witness;
 impl CircuitVisitor for Witness {
     type Output = Assignment;
 
-    fn visit<C: bellpepper_core::Circuit<cuzk_curve::Fr> + Send + 'static>(self, circuit: C) -> Assignment {
+    fn visit<C: bellpepper_core::Circuit<cuzk_curve::Fr> + Send + 'static>(
+        self,
+        circuit: C,
+    ) -> Assignment {
         let mut cs = WitnessCS::default();
         cuzk_r1cs::synthesize(circuit, &mut cs).unwrap();
         cs.into_assignment()
@@ -170,10 +216,22 @@ fn visitors_get_the_circuit_of_the_job() {
     };
     let of = |kind: Kind| -> Request { real(kind) };
     let (window, winning, snap) = (of(Kind::WindowPost), of(Kind::WinningPost), of(Kind::Snap));
-    same(Kind::WindowPost, cuzk_proof_window_post::visit_circuit(&window, 0, Witness));
-    same(Kind::WinningPost, cuzk_proof_winning_post::visit_circuit(&winning, 0, Witness));
-    same(Kind::Snap, cuzk_proof_snap::visit_circuit(&snap, 0, Witness));
-    same(Kind::PoRep, cuzk_proof_porep::visit_circuit(&of(Kind::PoRep), 0, Witness));
+    same(
+        Kind::WindowPost,
+        cuzk_proof_window_post::visit_circuit(&window, 0, Witness),
+    );
+    same(
+        Kind::WinningPost,
+        cuzk_proof_winning_post::visit_circuit(&winning, 0, Witness),
+    );
+    same(
+        Kind::Snap,
+        cuzk_proof_snap::visit_circuit(&snap, 0, Witness),
+    );
+    same(
+        Kind::PoRep,
+        cuzk_proof_porep::visit_circuit(&of(Kind::PoRep), 0, Witness),
+    );
     assert!(cuzk_proof_snap::visit_circuit(&snap, 1, Witness).is_err());
     assert!(cuzk_proof_window_post::visit_circuit(&window, 1, Witness).is_err());
 }

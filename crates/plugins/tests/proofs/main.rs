@@ -2,6 +2,7 @@
 
 mod circuits;
 mod mutations;
+mod oneoff;
 mod oracle;
 mod refusals;
 mod registry;

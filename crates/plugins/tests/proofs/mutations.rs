@@ -9,12 +9,25 @@ use crate::support::{close_porep, decode, open_porep, real};
 /// One damage to a byte string.
 #[derive(Clone, Debug)]
 enum Damage {
-    Flip { place: usize, mask: u8 },
-    Cut { place: usize },
-    Insert { place: usize, byte: u8 },
-    Remove { place: usize },
+    Flip {
+        place: usize,
+        mask: u8,
+    },
+    Cut {
+        place: usize,
+    },
+    Insert {
+        place: usize,
+        byte: u8,
+    },
+    Remove {
+        place: usize,
+    },
     /// Eight bytes at once, as a length or an index.
-    Number { place: usize, value: u64 },
+    Number {
+        place: usize,
+        value: u64,
+    },
 }
 
 fn damage() -> impl Strategy<Value = Damage> {

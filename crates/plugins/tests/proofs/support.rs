@@ -20,7 +20,11 @@ pub fn request(payload: &Payload) -> Request {
         vanilla_proofs: payload.vanilla_proofs.clone(),
         sector_number: payload.sector_number,
         miner_id: payload.miner_id,
-        randomness: if post { payload.randomness.to_vec() } else { Vec::new() },
+        randomness: if post {
+            payload.randomness.to_vec()
+        } else {
+            Vec::new()
+        },
         partition_index: payload.partition_index,
         comm_r_old: bytes(payload.comm_r_old),
         comm_r_new: bytes(payload.comm_r_new),
@@ -52,7 +56,9 @@ pub fn decode(kind: Kind, request: &Request) -> Result<Box<dyn Job>, ProofApiErr
 /// Takes a PoRep payload apart: the envelope, and the document in it.
 pub fn open_porep(request: &Request) -> (Value, Value) {
     let envelope: Value = serde_json::from_slice(&request.vanilla_proof).unwrap();
-    let inner = STANDARD.decode(envelope["Phase1Out"].as_str().unwrap()).unwrap();
+    let inner = STANDARD
+        .decode(envelope["Phase1Out"].as_str().unwrap())
+        .unwrap();
     (envelope, serde_json::from_slice(&inner).unwrap())
 }
 

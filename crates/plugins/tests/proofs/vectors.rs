@@ -17,7 +17,8 @@ use crate::support::decode;
 /// A file of the vectors' folder, or nothing and a message.
 pub fn vector(name: &str) -> Option<Vec<u8>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors");
-    let folder = std::env::var_os("CUZK_TEST_VECTORS").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let folder =
+        std::env::var_os("CUZK_TEST_VECTORS").map_or_else(|| PathBuf::from(default), PathBuf::from);
     let path = folder.join(name);
     let bytes = std::fs::read(&path).ok();
     if bytes.is_none() {
@@ -29,7 +30,10 @@ pub fn vector(name: &str) -> Option<Vec<u8>> {
 /// A 32 GiB sector's WindowPoSt item as Curio sent it, with what the chain knows about it.
 #[test]
 fn curios_post_item() {
-    let (Some(item), Some(public)) = (vector("curio/post.vproof"), vector("curio/postpub.json")) else { return };
+    let (Some(item), Some(public)) = (vector("curio/post.vproof"), vector("curio/postpub.json"))
+    else {
+        return;
+    };
     let public: Value = serde_json::from_slice(&public).unwrap();
     let sector = &public["ChallengedSectors"][0];
     let request = Request {
@@ -37,7 +41,9 @@ fn curios_post_item() {
         registered_proof: public["Proofs"][0]["PoStProof"].as_u64().unwrap(),
         vanilla_proofs: vec![item],
         miner_id: public["Prover"].as_u64().unwrap(),
-        randomness: STANDARD.decode(public["Randomness"].as_str().unwrap()).unwrap(),
+        randomness: STANDARD
+            .decode(public["Randomness"].as_str().unwrap())
+            .unwrap(),
         ..Request::default()
     };
     let job = decode(Kind::WindowPost, &request).unwrap();
@@ -51,8 +57,15 @@ fn curios_post_item() {
     assert!(inputs.chunks(11).all(|sector| sector == &inputs[..11]));
 
     for (number, valid) in [(13, true), (7, false), (3, false)] {
-        let request = Request { registered_proof: number, ..request.clone() };
-        assert_eq!(decode(Kind::WindowPost, &request).is_ok(), valid, "{number}");
+        let request = Request {
+            registered_proof: number,
+            ..request.clone()
+        };
+        assert_eq!(
+            decode(Kind::WindowPost, &request).is_ok(),
+            valid,
+            "{number}"
+        );
     }
     for cut in [0, 7, 8, 24_959] {
         let mut request = request.clone();
@@ -63,15 +76,26 @@ fn curios_post_item() {
     longer.vanilla_proofs[0].push(0);
     assert!(decode(Kind::WindowPost, &longer).is_err());
     // In partition 1 other nodes are challenged under this version of the proof.
-    let second = Request { partition_index: 1, ..request };
-    assert!(decode(Kind::WindowPost, &second).unwrap().self_check().is_err());
+    let second = Request {
+        partition_index: 1,
+        ..request
+    };
+    assert!(
+        decode(Kind::WindowPost, &second)
+            .unwrap()
+            .self_check()
+            .is_err()
+    );
 }
 
 /// RFC 4648, lower case, without padding.
 fn base32(text: &str) -> Vec<u8> {
     let (mut bytes, mut bits, mut held) = (Vec::new(), 0u32, 0);
     for letter in text.bytes() {
-        let value = b"abcdefghijklmnopqrstuvwxyz234567".iter().position(|b| *b == letter).unwrap();
+        let value = b"abcdefghijklmnopqrstuvwxyz234567"
+            .iter()
+            .position(|b| *b == letter)
+            .unwrap();
         bits = bits << 5 | value as u32;
         held += 5;
         if held >= 8 {
@@ -86,18 +110,32 @@ fn base32(text: &str) -> Vec<u8> {
 #[test]
 fn configurations_of_real_seals() {
     let mut compared = 0;
-    for name in ["filecoin/seal_regression_records-v16.json", "filecoin/seal_regression_records-v18.json"] {
+    for name in [
+        "filecoin/seal_regression_records-v16.json",
+        "filecoin/seal_regression_records-v18.json",
+    ] {
         let Some(bytes) = vector(name) else { return };
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
             let record: Value = serde_json::from_slice(line).unwrap();
-            let wanted: PoRepConfig = serde_json::from_value(record["porep_config"].clone()).unwrap();
+            let wanted: PoRepConfig =
+                serde_json::from_value(record["porep_config"].clone()).unwrap();
             let size = SectorSize::from_bytes(u64::from(wanted.sector_size)).unwrap();
             let number = u64::from_le_bytes(wanted.porep_id[..8].try_into().unwrap());
-            let Ok(proof) = SealProof::new(size, number) else { continue };
+            let Ok(proof) = SealProof::new(size, number) else {
+                continue;
+            };
             let found = proof.config().unwrap();
-            if (found.api_version, &found.api_features) == (wanted.api_version, &wanted.api_features) {
+            if (found.api_version, &found.api_features)
+                == (wanted.api_version, &wanted.api_features)
+            {
                 assert_eq!(found.porep_id, wanted.porep_id);
-                assert_eq!(usize::from(found.partitions), usize::from(wanted.partitions));
+                assert_eq!(
+                    usize::from(found.partitions),
+                    usize::from(wanted.partitions)
+                );
                 let proof = record["proof"].as_array().unwrap();
                 assert_eq!(proof.len(), 192 * usize::from(found.partitions));
                 compared += 1;
