@@ -39,13 +39,12 @@ impl PreparedVerifyingKey {
                 found: public.len(),
             });
         }
+        let constant = self.ic[0].to_curve();
+        if public.is_empty() {
+            return Ok(constant);
+        }
         let bases: Vec<G1Projective> = self.ic[1..].iter().map(|p| p.to_curve()).collect();
-        let products = G1Projective::multi_exp(&bases, public);
-        Ok(if bases.is_empty() {
-            self.ic[0].to_curve()
-        } else {
-            products + self.ic[0]
-        })
+        Ok(G1Projective::multi_exp(&bases, public) + constant)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A scalar k is taken as the residue of least magnitude, so -1 has one digit like 1, and written in base 2^c with
 //! digits from -2^(c-1) to 2^(c-1) - 1. Buckets are then half as many as with unsigned digits.
 
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, large_pages};
 use ff::PrimeField;
 use rayon::prelude::*;
 
@@ -54,7 +54,7 @@ impl Digits {
     pub(crate) fn new(scalars: &[Fr], window: u32) -> Self {
         debug_assert!((MIN_WINDOW..=MAX_WINDOW).contains(&window));
         let row = windows(window) * BLOCK;
-        let mut blocks = vec![0i16; scalars.len().div_ceil(BLOCK) * row];
+        let mut blocks = large_pages(scalars.len().div_ceil(BLOCK) * row, 0i16);
         blocks
             .par_chunks_mut(row)
             .zip(scalars.par_chunks(BLOCK))

@@ -4,7 +4,7 @@
 //! sums of the buckets live on from chunk to chunk.
 
 use cuzk_curve::simd::Arch;
-use cuzk_curve::{Fr, Group};
+use cuzk_curve::{Fr, Group, large_pages};
 use group::Group as _;
 use rayon::prelude::*;
 
@@ -31,7 +31,7 @@ pub(crate) fn msm<A: Arch, G: Group>(
     }
     let window = window_bits(scalars.len());
     let buckets = digits::buckets(window);
-    let mut sums = vec![Point::<A, G>::default(); digits::windows(window) * buckets];
+    let mut sums = large_pages(digits::windows(window) * buckets, Point::<A, G>::default());
     let chunk = CHUNK_BYTES / G::UNCOMPRESSED_BYTES;
     for (i, scalars) in scalars.chunks(chunk).enumerate() {
         let decoded = Decoded::decode(arch, points, i * chunk, scalars.len());

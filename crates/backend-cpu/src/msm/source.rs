@@ -1,7 +1,7 @@
 //! Where the points of a sum come from: encoded bytes, or rows that were decoded before.
 
 use cuzk_curve::simd::{Arch, CoordinateLanes, Lanes, Mask, Task};
-use cuzk_curve::{EncodedPoints, Group};
+use cuzk_curve::{EncodedPoints, Group, large_pages};
 use group::prime::PrimeCurveAffine;
 use rayon::prelude::*;
 
@@ -128,7 +128,7 @@ impl<A: Arch, G: Group> Decoded<A, G> {
 
     /// Decodes `count` points of `source` from its point `start`.
     pub(crate) fn decode(arch: A, source: &Encoded<'_>, start: usize, count: usize) -> Self {
-        let mut points = vec![Point::default(); count];
+        let mut points = large_pages(count, Point::default());
         points
             .par_chunks_mut(DECODE_BLOCK)
             .enumerate()

@@ -1,6 +1,6 @@
 //! Sums of lists of points, all lists at once and on all threads.
 
-use cuzk_curve::Group;
+use cuzk_curve::{Group, large_pages};
 use cuzk_curve::simd::Arch;
 use rayon::prelude::*;
 
@@ -47,7 +47,7 @@ pub(crate) fn sum_lists<A: Arch, G: Group, S: Source<A, G>>(
     source: &S,
     lists: &Lists,
 ) -> Vec<Point<A, G>> {
-    let mut sums = vec![Point::default(); lists.len()];
+    let mut sums = large_pages(lists.len(), Point::default());
     add_lists(arch, source, lists, &mut sums, true);
     sums
 }

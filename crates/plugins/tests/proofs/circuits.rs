@@ -8,7 +8,7 @@ use cuzk_r1cs::{Assignment, Shape};
 use cuzk_synth::{Kind, Options, PoRepFeature, SectorSize, synthetic};
 
 use crate::oracle::first_unsatisfied;
-use crate::support::{decode, real, request};
+use crate::support::{decode, real, request, snap_8m};
 
 fn record(circuit: Box<dyn AnyCircuit>) -> Recorded {
     let mut cs = RecordingCS::default();
@@ -171,8 +171,7 @@ fn porep_features() {
 /// Four partitions, which share their commitments and differ in the packed partition index.
 #[test]
 fn snap_8m_partitions() {
-    let payload = synthetic(Kind::Snap, SectorSize::MIB_8, &Options::default()).unwrap();
-    let job = decode(Kind::Snap, &request(&payload)).unwrap();
+    let job = decode(Kind::Snap, &snap_8m()).unwrap();
     job.self_check().unwrap();
     assert_eq!((job.circuit_id(), job.partitions()), ("snap-8m", 4));
     let inputs: Vec<_> = (0..4).map(|k| job.public_inputs(k).unwrap()).collect();

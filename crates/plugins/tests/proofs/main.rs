@@ -2,7 +2,6 @@
 
 mod circuits;
 mod mutations;
-mod oneoff;
 mod oracle;
 mod refusals;
 mod registry;

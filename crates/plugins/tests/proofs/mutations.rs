@@ -118,7 +118,7 @@ proptest! {
 #[test]
 fn flipped_window_posts_run() {
     let whole = real(Kind::WindowPost);
-    for place in (0..whole.vanilla_proofs[0].len()).step_by(97) {
+    for place in (0..whole.vanilla_proofs[0].len()).step_by(197) {
         let mut request = whole.clone();
         request.vanilla_proofs[0][place] ^= 1;
         if let Ok(job) = decode(Kind::WindowPost, &request) {

@@ -4,7 +4,7 @@ use cuzk_proof_api::{ProofApiError, Request};
 use cuzk_synth::Kind;
 use serde_json::{Value, json};
 
-use crate::support::{close_porep, decode, open_porep, real};
+use crate::support::{close_porep, decode, open_porep, real, snap_8m};
 
 /// Decoding must fail with an error in `field`.
 fn refused(kind: Kind, request: &Request, field: &str) {
@@ -187,10 +187,7 @@ fn snap_fields() {
 /// Siblings above the partition differ between two challenges: the circuit would panic on it.
 #[test]
 fn snap_partition_paths() {
-    let options = cuzk_synth::Options::default();
-    let payload =
-        cuzk_synth::synthetic(Kind::Snap, cuzk_synth::SectorSize::MIB_8, &options).unwrap();
-    let mut request = crate::support::request(&payload);
+    let mut request = snap_8m();
     // The last level of TreeD's path comes right before proof_r_new, whose length is that of proof_r_old.
     let bytes = &mut request.vanilla_proofs[2];
     let proof_r = 4 + 32 + 32 + 8 + 6 * (8 + 7 * 32 + 8);

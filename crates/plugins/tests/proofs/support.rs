@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cuzk_plugins as _;
 use cuzk_proof_api::{Job, ProofApiError, ProofType, Request, by_id};
-use cuzk_synth::{Kind, Payload, SectorSize};
+use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
 use serde_json::Value;
 
 /// The request that Curio would send for a payload.
@@ -41,6 +41,16 @@ pub fn real(kind: Kind) -> Request {
         payloads.unwrap().iter().map(request).collect()
     });
     requests[Kind::ALL.iter().position(|k| *k == kind).unwrap()].clone()
+}
+
+/// The request for an update of a synthetic 8 MiB sector, the smallest with several partitions; made once.
+pub fn snap_8m() -> Request {
+    static MADE: OnceLock<Request> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let options = Options::default();
+        request(&synthetic(Kind::Snap, SectorSize::MIB_8, &options).unwrap())
+    });
+    made.clone()
 }
 
 /// The proof type of a kind.
