@@ -61,7 +61,10 @@ fn full<G: Group>(log: u32) -> Fallible<Value> {
 /// A random half of the points, as for a witness of bits.
 fn selected<G: Group>(log: u32) -> Fallible<Value> {
     let name = format!("sum-of-bits-{}-2^{log}", G::NAME.to_lowercase());
-    let bits: Vec<bool> = scalars(1 << log).iter().map(|s| s.is_odd().into()).collect();
+    let bits: Vec<bool> = scalars(1 << log)
+        .iter()
+        .map(|s| s.is_odd().into())
+        .collect();
     let scalars: Vec<Fr> = bits.iter().map(|&bit| Fr::from(u64::from(bit))).collect();
     compare_msm::<G>(name, points::<G>(1 << log), &scalars, |points| {
         let ones = (0..).zip(&bits).filter(|(_, bit)| **bit);
@@ -86,7 +89,10 @@ fn compare_msm<G: Group>(
         || {
             let bases = (Arc::clone(&points), 0);
             let exponents = Arc::clone(&exponents);
-            Ok(multiexp_cpu::<_, _, G::Affine, _>(&worker, bases, FullDensity, exponents).wait()?)
+            Ok(
+                multiexp_cpu::<_, _, G::Affine, _>(&worker, bases, FullDensity, exponents)
+                    .wait()?,
+            )
         },
     )
 }
@@ -100,7 +106,12 @@ where
     let scalars = scalars(1 << log);
     compare(
         name,
-        || Ok(fixed_base::fixed_base::<G>(&G::Affine::generator(), &scalars)),
+        || {
+            Ok(fixed_base::fixed_base::<G>(
+                &G::Affine::generator(),
+                &scalars,
+            ))
+        },
         || {
             let mut wnaf = Wnaf::new();
             let table = wnaf.base(G::Projective::generator(), scalars.len());

@@ -120,7 +120,12 @@ impl<G: Group> Query<G> {
     fn ones(&self, witness: &PackedWitness) -> Vec<u32> {
         let mut ones = Vec::new();
         let mut point = self.variables.inputs.count_ones() as u32;
-        let words = self.variables.aux.words().iter().zip(witness.bits().words());
+        let words = self
+            .variables
+            .aux
+            .words()
+            .iter()
+            .zip(witness.bits().words());
         for (&variables, &bits) in words {
             let mut rest = variables & bits;
             while rest != 0 {
@@ -149,7 +154,9 @@ impl<G: Group> Query<G> {
         let mut fields = witness.fields().iter();
         let mut escapes = witness.escapes().iter().peekable();
         let classes = self.field_class.bits().words();
-        for (word, (&variables, &class)) in self.variables.aux.words().iter().zip(classes).enumerate() {
+        for (word, (&variables, &class)) in
+            self.variables.aux.words().iter().zip(classes).enumerate()
+        {
             let mut rest = class;
             while rest != 0 {
                 let bit = rest & rest.wrapping_neg();

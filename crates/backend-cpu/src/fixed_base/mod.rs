@@ -4,7 +4,7 @@
 mod tests;
 
 use cuzk_curve::simd::{Arch, Kernel, dispatch};
-use cuzk_curve::{Fr, Group};
+use cuzk_curve::{EncodedPoints, Fr, Group};
 use group::Curve;
 use group::prime::PrimeCurveAffine;
 use rayon::prelude::*;
@@ -13,7 +13,6 @@ use crate::msm::buckets::{Lists, NEGATIVE};
 use crate::msm::digits::{self, Digits};
 use crate::msm::source::{Decoded, Encoded, to_affine};
 use crate::msm::sums::sum_lists;
-use cuzk_curve::EncodedPoints;
 
 /// Scalars that one task multiplies.
 const CHUNK: usize = 8192;
@@ -60,7 +59,10 @@ fn table<A: Arch, G: Group>(arch: A, base: &G::Affine, window: u32) -> Decoded<A
     let firsts = std::iter::successors(Some(base.to_curve()), |power| {
         Some((0..window).fold(*power, |power, _| group::Group::double(&power)))
     });
-    let firsts: Vec<_> = firsts.take(windows).map(|power| power.to_affine()).collect();
+    let firsts: Vec<_> = firsts
+        .take(windows)
+        .map(|power| power.to_affine())
+        .collect();
     let encoded = EncodedPoints::<G>::encode(&firsts);
     let mut table = Decoded::decode(arch, &Encoded::new(&encoded, None), 0, windows);
     let mut known = 1;
@@ -74,7 +76,6 @@ fn table<A: Arch, G: Group>(arch: A, base: &G::Affine, window: u32) -> Decoded<A
 /// The multiples 1 to 2·`known` of each window from the multiples 1 to `known`: (known + j)·P = known·P + j·P.
 fn doubled(windows: usize, known: usize) -> Lists {
     let mut lists = Lists::default();
-    lists.offsets.push(0);
     for window in 0..windows {
         let first = (window * known) as u32;
         let known = known as u32;
@@ -91,7 +92,6 @@ fn doubled(windows: usize, known: usize) -> Lists {
 /// A list for each scalar: the places in the table of the multiples that its digits name.
 fn digit_lists(digits: &Digits) -> Lists {
     let mut lists = Lists::default();
-    lists.offsets.push(0);
     for scalar in 0..digits.len() {
         lists.push((0..digits.windows()).filter_map(|window| {
             let digit = digits.get(scalar, window);

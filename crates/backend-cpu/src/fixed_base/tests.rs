@@ -19,7 +19,13 @@ fn check_group<G: Group>() {
     let base = G::Projective::random(&mut rng).to_affine();
     for count in [0, 1, 2, 7, 8, 9, 300] {
         let mut scalars: Vec<Fr> = (0..count).map(|_| Fr::random(&mut rng)).collect();
-        let special = [Fr::ZERO, Fr::ONE, -Fr::ONE, Fr::from(1 << 15), -Fr::from(1 << 15)];
+        let special = [
+            Fr::ZERO,
+            Fr::ONE,
+            -Fr::ONE,
+            Fr::from(1 << 15),
+            -Fr::from(1 << 15),
+        ];
         for (place, value) in scalars.iter_mut().skip(1).step_by(2).zip(special) {
             *place = value;
         }

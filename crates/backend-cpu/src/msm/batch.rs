@@ -9,7 +9,7 @@ use cuzk_curve::Group;
 use cuzk_curve::simd::{Arch, CoordinateLanes, Lanes, Mask, Task as ArchTask, invert_lanes};
 
 use super::buckets::NEGATIVE;
-use super::schedule::Schedule;
+use super::schedule::{Row, Schedule};
 use super::source::{Gathered, MAX_LANES, Point, Source, put};
 use super::tasks::Task;
 
@@ -77,7 +77,7 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
     fn run(self, arch: A) {
         const { assert!(A::LANES <= MAX_LANES) };
         let scratch = self.scratch;
-        scratch.schedule.fill(self.tasks, self.entries);
+        scratch.schedule.fill(A::LANES, self.tasks, self.entries);
         let schedule = &scratch.schedule;
         scratch.sums.clear();
         for row in 0..self.tasks.len().div_ceil(A::LANES) {
@@ -110,43 +110,52 @@ impl<A: Arch, G: Group, S: Source<A, G>> ArchTask<A> for SumTasks<'_, A, G, S> {
 fn gather<A: Arch, G: Group, S: Source<A, G>>(
     arch: A,
     source: &S,
-    entries: &[u32],
+    row: Option<Row<'_>>,
 ) -> Gathered<G::Lanes<A>> {
-    if entries.is_empty() {
+    let Some(row) = row else {
         let zero = G::Lanes::<A>::zero(arch);
         return Gathered {
             x: zero,
             y: zero,
-            identity: u64::MAX,
+            identity: all::<A>(),
         };
+    };
+    let mut negative = 0;
+    for lane in 0..A::LANES {
+        negative |= u64::from(row.entries[lane] >> 31) << lane;
     }
-    let (indices, mut negative) = (indices(entries), 0);
-    for (lane, entry) in entries.iter().enumerate() {
-        negative |= u64::from(entry >> 31) << lane;
-    }
-    let mut points = source.gather(arch, &indices);
+    let mut points = source.gather(arch, &indices::<A>(row));
     if negative != 0 {
         let mask = A::Mask::from_bits(arch, negative);
         points.y = Lanes::select(mask, points.y.neg(), points.y);
     }
-    points.identity |= u64::MAX << entries.len();
+    if row.present < A::LANES {
+        points.identity |= all::<A>() << row.present & all::<A>();
+    }
     points
 }
 
 /// Asks the cache for points that a step will add.
 #[inline(always)]
-fn fetch<A: Arch, G: Group, S: Source<A, G>>(arch: A, source: &S, entries: &[u32]) {
-    source.prefetch(arch, &indices(entries)[..entries.len()]);
+fn fetch<A: Arch, G: Group, S: Source<A, G>>(arch: A, source: &S, row: Option<Row<'_>>) {
+    if let Some(row) = row {
+        source.prefetch(arch, &indices::<A>(row));
+    }
 }
 
-/// The indices of at most `LANES` points, and any for the lanes left over.
+/// The indices of a row's points, one a lane.
 #[inline(always)]
-fn indices(entries: &[u32]) -> [u32; MAX_LANES] {
+fn indices<A: Arch>(row: Row<'_>) -> [u32; MAX_LANES] {
     let mut indices = [0; MAX_LANES];
-    for (index, entry) in indices.iter_mut().zip(entries) {
+    for (index, entry) in indices.iter_mut().zip(&row.entries[..A::LANES]) {
         *index = entry & !NEGATIVE;
     }
     indices
+}
+
+/// A bit for each lane.
+const fn all<A: Arch>() -> u64 {
+    (1 << A::LANES) - 1
 }
 
 /// The sums of the tasks of a row as they were before the batch.

@@ -29,6 +29,9 @@ impl Lists {
 
     /// Appends a list.
     pub(crate) fn push(&mut self, list: impl IntoIterator<Item = u32>) {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
         self.entries.extend(list);
         self.offsets.push(self.entries.len() as u32);
     }
@@ -55,7 +58,11 @@ pub(crate) fn sort_window(digits: &Digits, window: usize, lists: &mut Lists) {
     lists.entries.resize(total as usize, 0);
     // Filled from the back of the points, so that each list is in their order.
     let mut index = digits.len() as u32;
-    for &digit in digits.window(window).rev().flat_map(|block| block.iter().rev()) {
+    for &digit in digits
+        .window(window)
+        .rev()
+        .flat_map(|block| block.iter().rev())
+    {
         index -= 1;
         let magnitude = usize::from(digit.unsigned_abs());
         if magnitude != 0 {

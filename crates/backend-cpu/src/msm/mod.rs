@@ -20,7 +20,7 @@ mod tests;
 
 use cuzk_curve::simd::{Arch, Kernel, dispatch};
 use cuzk_curve::{EncodedPoints, Fr, Group};
-use group::prime::PrimeCurveAffine;
+use group::Group as _;
 
 use buckets::Lists;
 use source::{Encoded, to_affine};
@@ -59,6 +59,9 @@ impl<G: Group> Kernel for Msm<'_, G> {
     }
 }
 
+/// Points that are selected at a time, so that their lists stay small beside the points.
+const SELECTED_CHUNK: usize = 1 << 22;
+
 struct Selected<'a, G: Group> {
     points: &'a EncodedPoints<G>,
     indices: &'a [u32],
@@ -68,12 +71,15 @@ impl<G: Group> Kernel for Selected<'_, G> {
     type Output = G::Projective;
 
     fn run<A: Arch>(self, arch: A) -> G::Projective {
-        let source = Encoded::new(self.points, Some(self.indices));
-        let mut lists = Lists::default();
-        lists.offsets.push(0);
-        lists.push(0..self.indices.len() as u32);
-        let sums = sums::sum_lists::<A, G, _>(arch, &source, &lists);
-        let sum = to_affine(arch, &sums).first().copied();
-        sum.unwrap_or_else(G::Affine::identity).to_curve()
+        let chunks = self.indices.chunks(SELECTED_CHUNK);
+        chunks.fold(G::Projective::identity(), |sum, indices| {
+            let source = Encoded::new(self.points, Some(indices));
+            let mut lists = Lists::default();
+            lists.push(0..indices.len() as u32);
+            let sums = sums::sum_lists::<A, G, _>(arch, &source, &lists);
+            to_affine::<A, G>(arch, &sums)
+                .iter()
+                .fold(sum, |sum, part| sum + part)
+        })
     }
 }

@@ -34,10 +34,8 @@ pub(crate) fn reduce_windows<A: Arch, G: Group>(
 /// For each window a list for each row of its buckets, then one for each column.
 fn matrix_lists(windows: usize, rows: usize, columns: usize) -> Lists {
     let buckets = rows * columns;
-    let mut lists = Lists {
-        entries: Vec::with_capacity(2 * windows * buckets),
-        offsets: vec![0],
-    };
+    let mut lists = Lists::default();
+    lists.entries.reserve_exact(2 * windows * buckets);
     for window in 0..windows {
         let first = window * buckets;
         for row in 0..rows {

@@ -3,19 +3,30 @@
 use super::tasks::Task;
 
 /// The entries of a batch's tasks, step after step, the longest task first: those of a step lie side by side, and the
-/// tasks that have one come before those that have none.
+/// tasks that have one come before those that have none. Each step fills whole rows.
 #[derive(Default)]
 pub(crate) struct Schedule {
     /// For each position, the place of its task in the batch.
     places: Vec<u32>,
-    /// Where each step's entries start, and where the last one's end.
-    starts: Vec<usize>,
+    /// For each step, the number of tasks that have an entry.
+    active: Vec<u32>,
+    /// Where each step's entries start.
+    starts: Vec<u32>,
     entries: Vec<u32>,
 }
 
+/// The entries that a step has for a row of positions.
+#[derive(Copy, Clone)]
+pub(crate) struct Row<'a> {
+    /// One for each lane. Those of the lanes that have none are zero.
+    pub(crate) entries: &'a [u32],
+    /// How many lanes have one: the first ones.
+    pub(crate) present: usize,
+}
+
 impl Schedule {
-    /// Lays out the entries of `tasks`.
-    pub(crate) fn fill(&mut self, tasks: &[Task], entries: &[u32]) {
+    /// Lays out the entries of `tasks` in rows of `lanes`.
+    pub(crate) fn fill(&mut self, lanes: usize, tasks: &[Task], entries: &[u32]) {
         let longest = tasks.iter().map(|task| task.len).max().unwrap_or(0) as usize;
         // How many tasks have each length; then how many are longer, which is where those of the length begin.
         let mut positions = vec![0u32; longest + 1];
@@ -27,15 +38,16 @@ impl Schedule {
             longer += std::mem::replace(position, longer);
         }
         // A step has an entry of each task that is longer.
+        self.active.clear();
+        self.active.extend_from_slice(&positions[..longest]);
         self.starts.clear();
-        self.starts.push(0);
         let mut total = 0;
-        for &longer in &positions[..longest] {
-            total += longer as usize;
+        for active in &self.active {
             self.starts.push(total);
+            total += active.next_multiple_of(lanes as u32);
         }
         self.entries.clear();
-        self.entries.resize(total, 0);
+        self.entries.resize(total as usize, 0);
         self.places.clear();
         self.places.resize(tasks.len(), 0);
         for (place, task) in (0..).zip(tasks) {
@@ -43,7 +55,7 @@ impl Schedule {
             positions[task.len as usize] += 1;
             self.places[position as usize] = place;
             for (step, start) in (0..task.len).zip(&self.starts) {
-                self.entries[start + position as usize] = entries[task.entry(step)];
+                self.entries[(start + position) as usize] = entries[task.entry(step)];
             }
         }
     }
@@ -55,27 +67,24 @@ impl Schedule {
 
     /// Number of steps: the length of the longest task.
     pub(crate) fn steps(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    /// The entries of a step; none past the last.
-    fn step(&self, step: usize) -> &[u32] {
-        match (self.starts.get(step), self.starts.get(step + 1)) {
-            (Some(&start), Some(&end)) => &self.entries[start..end],
-            _ => &[],
-        }
+        self.active.len()
     }
 
     /// The number of tasks that have an entry in a step.
     pub(crate) fn active(&self, step: usize) -> usize {
-        self.step(step).len()
+        self.active.get(step).map_or(0, |&active| active as usize)
     }
 
-    /// The entries of row `row` of `lanes` positions in a step: fewer, or none, where tasks have ended.
+    /// What a step has for row `row` of `lanes` positions, as many as the entries were laid out in. `None` where no
+    /// task goes on.
     #[inline(always)]
-    pub(crate) fn row(&self, lanes: usize, row: usize, step: usize) -> &[u32] {
-        let rest = self.step(step).get(row * lanes..).unwrap_or_default();
-        &rest[..lanes.min(rest.len())]
+    pub(crate) fn row(&self, lanes: usize, row: usize, step: usize) -> Option<Row<'_>> {
+        let present = self.active(step).checked_sub(row * lanes)?;
+        let start = self.starts.get(step).copied().unwrap_or(0) as usize + row * lanes;
+        (present > 0).then(|| Row {
+            entries: &self.entries[start..start + lanes],
+            present: present.min(lanes),
+        })
     }
 }
 
@@ -90,19 +99,22 @@ mod tests {
         let tasks = [task(0, 1, 2), task(9, 9, 0), task(10, 3, 4), task(50, 1, 2)];
         let mut schedule = Schedule::default();
         for _ in 0..2 {
-            schedule.fill(&tasks, &entries);
+            schedule.fill(2, &tasks, &entries);
             assert_eq!(schedule.places(), [2, 0, 3, 1]);
-            let steps: Vec<&[u32]> = (0..6).map(|step| schedule.step(step)).collect();
-            assert_eq!(
-                steps,
-                [&[110, 100, 150][..], &[113, 101, 151], &[116], &[119], &[], &[]]
-            );
             assert_eq!(schedule.steps(), 4);
-            assert_eq!(schedule.row(2, 0, 1), [113, 101]);
-            assert_eq!(schedule.row(2, 1, 1), [151]);
-            assert_eq!(schedule.row(2, 2, 1), []);
+            let active: Vec<usize> = (0..6).map(|step| schedule.active(step)).collect();
+            assert_eq!(active, [3, 3, 1, 1, 0, 0]);
+            let row = |row, step| {
+                let row = schedule.row(2, row, step)?;
+                Some((row.entries.to_vec(), row.present))
+            };
+            assert_eq!(row(0, 1), Some((vec![113, 101], 2)));
+            assert_eq!(row(1, 1), Some((vec![151, 0], 1)));
+            assert_eq!(row(2, 1), None);
+            assert_eq!(row(0, 3), Some((vec![119, 0], 1)));
+            assert_eq!(row(0, 4), None);
         }
-        schedule.fill(&[], &entries);
+        schedule.fill(2, &[], &entries);
         assert_eq!((schedule.steps(), schedule.active(0)), (0, 0));
     }
 }

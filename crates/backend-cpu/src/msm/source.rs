@@ -53,7 +53,7 @@ pub(crate) trait Source<A: Arch, G: Group>: Sync {
     fn gather(&self, arch: A, indices: &[u32; MAX_LANES]) -> Gathered<G::Lanes<A>>;
 
     /// Asks the cache for those points.
-    fn prefetch(&self, arch: A, indices: &[u32]);
+    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]);
 }
 
 /// Points straight from their encoding. An index past the end gives a point of zeros.
@@ -106,8 +106,8 @@ impl<A: Arch, G: Group> Source<A, G> for Encoded<'_> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, arch: A, indices: &[u32]) {
-        for index in indices {
+    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]) {
+        for index in &indices[..A::LANES] {
             let size = G::UNCOMPRESSED_BYTES;
             let point = self.point(*index, size);
             arch.prefetch(point.get(..size).unwrap_or_default());
@@ -162,8 +162,8 @@ impl<A: Arch, G: Group> Source<A, G> for Decoded<A, G> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, arch: A, indices: &[u32]) {
-        for index in indices {
+    fn prefetch(&self, arch: A, indices: &[u32; MAX_LANES]) {
+        for index in &indices[..A::LANES] {
             if let Some(point) = self.points.get(*index as usize) {
                 arch.prefetch(point);
             }
@@ -215,7 +215,15 @@ pub(crate) fn put<A: Arch, G: Group>(
     }
     let mut rows = [Row::<A, G>::default(); MAX_LANES];
     x.scatter(|lane, row| rows[lane] = row);
-    y.scatter(|lane, row| put(lane, Point { x: rows[lane], y: row }));
+    y.scatter(|lane, row| {
+        put(
+            lane,
+            Point {
+                x: rows[lane],
+                y: row,
+            },
+        )
+    });
 }
 
 /// The points as affine points of the group.
@@ -239,7 +247,10 @@ impl<A: Arch, G: Group> Task<A> for ToAffine<'_, A, G> {
 
     #[inline(always)]
     fn run(self, arch: A) {
-        let blocks = self.points.chunks(A::LANES).zip(self.out.chunks_mut(A::LANES));
+        let blocks = self
+            .points
+            .chunks(A::LANES)
+            .zip(self.out.chunks_mut(A::LANES));
         for (points, out) in blocks {
             let last = points.len() - 1;
             let mut x = [G::Coordinate::default(); MAX_LANES];

@@ -1,7 +1,7 @@
 //! Sums of lists of points, all lists at once and on all threads.
 
-use cuzk_curve::{Group, large_pages};
 use cuzk_curve::simd::Arch;
+use cuzk_curve::{Group, large_pages};
 use rayon::prelude::*;
 
 use super::batch::{Scratch, SumTasks, batch_tasks};

@@ -45,7 +45,11 @@ impl Tasks {
             let range = lists.range(list);
             let (start, len) = (range.start as u32, range.len() as u32);
             if range.len() <= limit {
-                tasks.whole.push(Task { start, step: 1, len });
+                tasks.whole.push(Task {
+                    start,
+                    step: 1,
+                    len,
+                });
                 continue;
             }
             tasks.whole.push(Task::default());

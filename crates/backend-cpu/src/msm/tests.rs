@@ -37,9 +37,9 @@ fn check<G: Group>(points: &[G::Affine], scalars: &[Fr], what: &str) {
 }
 
 fn check_selected<G: Group>(points: &[G::Affine], indices: &[u32], what: &str) {
-    let wanted = indices
-        .iter()
-        .fold(G::Projective::identity(), |sum, &i| sum + points[i as usize]);
+    let wanted = indices.iter().fold(G::Projective::identity(), |sum, &i| {
+        sum + points[i as usize]
+    });
     let points = &EncodedPoints::<G>::encode(points);
     let name = G::NAME;
     assert_eq!(sum_selected(points, indices), wanted, "{name} {what}");
@@ -51,7 +51,11 @@ fn sizes<G: Group>(counts: &[usize]) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for &count in counts {
         let points = distinct::<G>(&mut rng, count);
-        check::<G>(&points, &random(&mut rng, count), &format!("{count} random"));
+        check::<G>(
+            &points,
+            &random(&mut rng, count),
+            &format!("{count} random"),
+        );
         let indices: Vec<u32> = (0..count as u32).filter(|_| rng.r#gen()).collect();
         check_selected::<G>(&points, &indices, &format!("{count} selected"));
         let all: Vec<u32> = (0..count as u32).collect();
@@ -91,7 +95,10 @@ fn kinds(rng: &mut ChaCha8Rng, count: usize) -> Vec<(&'static str, Vec<Fr>)> {
 }
 
 /// Points among which additions are often not plain.
-fn point_kinds<G: Group>(rng: &mut ChaCha8Rng, count: usize) -> Vec<(&'static str, Vec<G::Affine>)> {
+fn point_kinds<G: Group>(
+    rng: &mut ChaCha8Rng,
+    count: usize,
+) -> Vec<(&'static str, Vec<G::Affine>)> {
     let plain = distinct::<G>(rng, count);
     let point = plain[0];
     let minus = (-point.to_curve()).to_affine();
@@ -99,9 +106,18 @@ fn point_kinds<G: Group>(rng: &mut ChaCha8Rng, count: usize) -> Vec<(&'static st
     let pattern = |f: &dyn Fn(usize) -> G::Affine| (0..count).map(f).collect();
     vec![
         ("equal", vec![point; count]),
-        ("opposite", pattern(&|i| if i % 2 == 0 { point } else { minus })),
-        ("halves", pattern(&|i| if i < count / 2 { point } else { minus })),
-        ("some identity", pattern(&|i| if i % 3 == 0 { identity } else { plain[i] })),
+        (
+            "opposite",
+            pattern(&|i| if i % 2 == 0 { point } else { minus }),
+        ),
+        (
+            "halves",
+            pattern(&|i| if i < count / 2 { point } else { minus }),
+        ),
+        (
+            "some identity",
+            pattern(&|i| if i % 3 == 0 { identity } else { plain[i] }),
+        ),
         ("identity", vec![identity; count]),
         ("pairs", pattern(&|i| plain[i / 2])),
         ("plain", plain.clone()),
@@ -113,7 +129,11 @@ fn hard_cases<G: Group>(count: usize) {
     let all: Vec<u32> = (0..count as u32).collect();
     for (points_name, points) in point_kinds::<G>(&mut rng, count) {
         for (name, scalars) in kinds(&mut rng, count) {
-            check::<G>(&points, &scalars, &format!("{points_name} points, {name} scalars"));
+            check::<G>(
+                &points,
+                &scalars,
+                &format!("{points_name} points, {name} scalars"),
+            );
         }
         check_selected::<G>(&points, &all, points_name);
         let twice: Vec<u32> = all.iter().flat_map(|&i| [i, i]).collect();
@@ -140,7 +160,9 @@ fn indices_choose_the_points() {
     let wanted = indices
         .iter()
         .zip(&scalars)
-        .fold(G1Projective::identity(), |sum, (&i, s)| sum + points[i as usize] * s);
+        .fold(G1Projective::identity(), |sum, (&i, s)| {
+            sum + points[i as usize] * s
+        });
     let points = EncodedPoints::<G1>::encode(&points);
     assert_eq!(msm_indexed(&points, Some(&indices), &scalars), wanted);
 }
@@ -182,7 +204,9 @@ fn a_large_sum() {
     G1Projective::batch_normalize(&multiples, &mut points);
     let points = EncodedPoints::<G1>::encode(&points);
     for (name, scalars) in kinds(&mut rng, count) {
-        let sum = (1..).zip(&scalars).fold(Fr::ZERO, |sum, (i, s)| sum + Fr::from(i) * s);
+        let sum = (1..)
+            .zip(&scalars)
+            .fold(Fr::ZERO, |sum, (i, s)| sum + Fr::from(i) * s);
         assert_eq!(msm_indexed(&points, None, &scalars), point * sum, "{name}");
     }
     let all: Vec<u32> = (0..count as u32).collect();
