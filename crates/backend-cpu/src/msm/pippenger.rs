@@ -26,13 +26,22 @@ pub(crate) fn msm<A: Arch, G: Group>(
     points: &Encoded<'_>,
     scalars: &[Fr],
 ) -> G::Projective {
+    msm_in_chunks::<A, G>(arch, points, scalars, CHUNK_BYTES / G::UNCOMPRESSED_BYTES)
+}
+
+/// As [`msm`], taking `chunk` points at a time.
+pub(crate) fn msm_in_chunks<A: Arch, G: Group>(
+    arch: A,
+    points: &Encoded<'_>,
+    scalars: &[Fr],
+    chunk: usize,
+) -> G::Projective {
     if scalars.is_empty() {
         return G::Projective::identity();
     }
     let window = window_bits(scalars.len());
     let buckets = digits::buckets(window);
     let mut sums = large_pages(digits::windows(window) * buckets, Point::<A, G>::default());
-    let chunk = CHUNK_BYTES / G::UNCOMPRESSED_BYTES;
     for (i, scalars) in scalars.chunks(chunk).enumerate() {
         let decoded = Decoded::decode(arch, points, i * chunk, scalars.len());
         let digits = Digits::new(scalars, window);

@@ -4,7 +4,8 @@ use super::*;
 use cuzk_curve::simd::dispatch_scalar;
 use cuzk_curve::{Bytes, G1, G1Projective, G2};
 use ff::Field;
-use group::{Curve, Group as _};
+use group::Curve;
+use group::prime::PrimeCurveAffine;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -139,6 +140,49 @@ fn hard_cases<G: Group>(count: usize) {
         let twice: Vec<u32> = all.iter().flat_map(|&i| [i, i]).collect();
         check_selected::<G>(&points, &twice, points_name);
     }
+}
+
+/// An MSM that adds to the bucket sums of earlier chunks.
+struct Chunks<'a, G: Group> {
+    points: &'a EncodedPoints<G>,
+    scalars: &'a [Fr],
+    chunk: usize,
+}
+
+impl<G: Group> Kernel for Chunks<'_, G> {
+    type Output = G::Projective;
+
+    fn run<A: Arch>(self, arch: A) -> G::Projective {
+        let points = Encoded::new(self.points, None);
+        pippenger::msm_in_chunks::<A, G>(arch, &points, self.scalars, self.chunk)
+    }
+}
+
+fn chunks_add_up<G: Group>(count: usize) {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    for (points_name, points) in point_kinds::<G>(&mut rng, count) {
+        let points = &EncodedPoints::<G>::encode(&points);
+        for (name, scalars) in kinds(&mut rng, count) {
+            let scalars = &scalars;
+            let wanted = naive::msm(points, scalars);
+            for chunk in [7, count / 3, count - 1] {
+                let task = || Chunks {
+                    points,
+                    scalars,
+                    chunk,
+                };
+                let what = format!("{points_name} points, {name} scalars, chunks of {chunk}");
+                assert_eq!(dispatch(task()), wanted, "{what}");
+                assert_eq!(dispatch_scalar(task()), wanted, "{what}, one lane");
+            }
+        }
+    }
+}
+
+#[test]
+fn chunks_add_up_in_both_groups() {
+    chunks_add_up::<G1>(120);
+    chunks_add_up::<G2>(40);
 }
 
 #[test]

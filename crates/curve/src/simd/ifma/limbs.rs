@@ -95,10 +95,10 @@ impl<const N: usize> Modulus<N> {
     /// at least 2^52.
     pub(super) const fn spread_multiple(&self, times: u64) -> [u64; N] {
         let mut out = [0; N];
-        let mut carry: u128 = 0;
+        let mut carry: i128 = 0;
         let mut i = 0;
         while i < N {
-            let limb = self.p[i] as u128 * times as u128 + carry;
+            let limb = self.p[i] as i128 * times as i128 + carry;
             if i + 1 < N {
                 out[i] = (limb as u64 & MASK) + (1 << 52);
                 // The 2^52 that was added comes off the next limb.
