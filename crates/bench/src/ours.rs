@@ -29,7 +29,7 @@ pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
         let job = by_id(kind.name())?.decode(&request)?;
         let key = Parameters::open(&workshop.params_path(kind))?;
         let pce = workshop.pce(kind)?;
-        let prover = Prover::new(CpuBackend::default(), &pce, &key)?;
+        let prover = Prover::new(CpuBackend, &pce, &key)?;
         let witness = pce.pack(assignment(&*job)?)?;
         let pending = prover.start(witness, Blinding::random(&mut OsRng))?;
         Ok(pending.finish()?.to_bytes())
@@ -37,7 +37,7 @@ pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
 }
 
 /// Blank circuit to a key on disk.
-pub fn keygen(_: &Workshop, kind: Kind) -> anyhow::Result<f64> {
+pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
     let (proof_type, circuit) = circuit(kind)?;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("key.params");
@@ -45,7 +45,7 @@ pub fn keygen(_: &Workshop, kind: Kind) -> anyhow::Result<f64> {
         let mut cs = RecordingCS::default();
         proof_type.blank(circuit.id)?.record(&mut cs)?;
         let pce = Pce::compile(cs.finish()?)?;
-        keygen::write(&CpuBackend::default(), &pce, &path, &mut OsRng, &mut |_| {})?;
+        keygen::write(&CpuBackend, &pce, &path, &mut OsRng, &mut |_| {})?;
         Ok(())
     })
 }
@@ -61,9 +61,11 @@ pub fn evaluate(
     Ok(move || {
         seconds(|| {
             let mut a = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(&pce.a, &witness, &mut a)?;
+            pce.r1cs()
+                .evaluate_single_threaded(&pce.a, &witness, &mut a)?;
             let mut b = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(&pce.b, &witness, &mut b)?;
+            pce.r1cs()
+                .evaluate_single_threaded(&pce.b, &witness, &mut b)?;
             Ok((a, b))
         })
     })

@@ -12,10 +12,14 @@ use cuzk_testing::oracle::FullSynthesis;
 use rand_core::OsRng;
 
 use crate::measure::seconds;
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, circuit};
 
 /// Shows the circuit of a request's first partition to a visitor.
-fn visit<V: CircuitVisitor>(kind: Kind, request: &Request, visitor: V) -> anyhow::Result<V::Output> {
+fn visit<V: CircuitVisitor>(
+    kind: Kind,
+    request: &Request,
+    visitor: V,
+) -> anyhow::Result<V::Output> {
     Ok(match kind {
         Kind::PoRep => cuzk_proof_porep::visit_circuit(request, 0, visitor)?,
         Kind::WindowPost => cuzk_proof_window_post::visit_circuit(request, 0, visitor)?,
@@ -51,14 +55,24 @@ impl CircuitVisitor for Keygen {
     type Output = anyhow::Result<Parameters<Bls12>>;
 
     fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
-        Ok(generate_random_parameters::<Bls12, _, _>(circuit, &mut OsRng)?)
+        Ok(generate_random_parameters::<Bls12, _, _>(
+            circuit, &mut OsRng,
+        )?)
     }
 }
 
-/// Circuit to a key in memory. The circuit has a witness, which bellperson's generator does not look at.
-pub fn keygen(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
-    let request = workshop.request(kind)?;
-    seconds(|| visit(kind, &request, Keygen)?)
+/// Blank circuit to a key in memory.
+pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
+    let (_, circuit) = circuit(kind)?;
+    seconds(|| {
+        let id = circuit.id;
+        match kind {
+            Kind::PoRep => cuzk_proof_porep::visit_blank(id, Keygen)?,
+            Kind::WindowPost => cuzk_proof_window_post::visit_blank(id, Keygen)?,
+            Kind::WinningPost => cuzk_proof_winning_post::visit_blank(id, Keygen)?,
+            Kind::Snap => cuzk_proof_snap::visit_blank(id, Keygen)?,
+        }
+    })
 }
 
 struct Evaluate;

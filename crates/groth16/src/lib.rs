@@ -4,8 +4,8 @@
 //!
 //! ```ignore
 //! let pce = Pce::record(MyCircuit::blank())?;
-//! let key = keygen::in_memory(&CpuBackend::default(), &pce, &mut OsRng)?;
-//! let prover = Prover::new(CpuBackend::default(), &pce, &key)?;
+//! let key = keygen::in_memory(&CpuBackend, &pce, &mut OsRng)?;
+//! let prover = Prover::new(CpuBackend, &pce, &key)?;
 //! let proof = prover.prove(MyCircuit::new(secret))?;
 //! assert!(verify(prover.verifying_key(), &proof, &[public])?);
 //! ```

@@ -87,7 +87,7 @@ impl Pce {
 
     /// Bytes of the matrices and coefficients in memory: what a non-zero costs.
     pub fn matrix_bytes(&self) -> usize {
-        let coefficients = self.coefficients.len() * size_of::<Fr>();
+        let coefficients = size_of_val(self.coefficients.as_slice());
         self.a.size_bytes() + self.b.size_bytes() + self.c.size_bytes() + coefficients
     }
 

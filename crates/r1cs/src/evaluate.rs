@@ -1,5 +1,7 @@
 //! The product of a compiled matrix and a packed witness.
 
+use std::fmt;
+
 use cuzk_curve::Fr;
 use ff::Field;
 use rayon::prelude::*;
@@ -59,10 +61,11 @@ impl CompactR1cs {
             None => Ok(()),
             Some(i) => Err(R1csError::Unsatisfied {
                 constraint: first + i,
-                a: hex(&a[i]),
-                b: hex(&b[i]),
-                product: hex(&(a[i] * b[i])),
-                c: hex(&c[i]),
+                values: Box::new(RowValues {
+                    a: a[i],
+                    b: b[i],
+                    c: c[i],
+                }),
             }),
         }
     }
@@ -84,7 +87,11 @@ impl CompactR1cs {
 
     fn fits(&self, witness: &PackedWitness) -> Result<(), R1csError> {
         for (what, wanted, found) in [
-            ("inputs of the witness", self.shape.inputs, witness.inputs().len()),
+            (
+                "inputs of the witness",
+                self.shape.inputs,
+                witness.inputs().len(),
+            ),
             ("aux of the witness", self.shape.aux, witness.bits().len()),
             ("slots of the witness", self.slots(), witness.slots().len()),
         ] {
@@ -119,10 +126,14 @@ impl CompactR1cs {
                 let found = witness.escapes().binary_search_by_key(&aux, |e| e.aux);
                 found.ok().map(|i| &witness.escapes()[i].value)
             };
-            self.sum_rows(reader, out, |column| match (column, witness.value(column)?) {
-                (Column::Dense(slot), _) => witness.slots().get(slot as usize).map(Operand::Field),
-                (Column::Sparse(_), Value::Bit(bit)) => Some(Operand::Bit(bit)),
-                (Column::Sparse(aux), Value::Field(_)) => escape(aux).map(Operand::Field),
+            self.sum_rows(reader, out, |column| {
+                match (column, witness.value(column)?) {
+                    (Column::Dense(slot), _) => {
+                        witness.slots().get(slot as usize).map(Operand::Field)
+                    }
+                    (Column::Sparse(_), Value::Bit(bit)) => Some(Operand::Bit(bit)),
+                    (Column::Sparse(aux), Value::Field(_)) => escape(aux).map(Operand::Field),
+                }
             })
         }
     }
@@ -170,7 +181,32 @@ enum Operand<'a> {
     Field(&'a Fr),
 }
 
-fn hex(value: &Fr) -> String {
-    let digits: String = value.to_bytes_be().iter().map(|b| format!("{b:02x}")).collect();
-    format!("0x{digits}")
+/// What a constraint's three linear combinations come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowValues {
+    /// A·w in this row.
+    pub a: Fr,
+    /// B·w in this row.
+    pub b: Fr,
+    /// C·w in this row.
+    pub c: Fr,
+}
+
+/// `a = …, b = …, a*b = …, c = …` in big-endian hexadecimal.
+impl fmt::Display for RowValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let product = self.a * self.b;
+        let values = [
+            ("a", &self.a),
+            (", b", &self.b),
+            (", a*b", &product),
+            (", c", &self.c),
+        ];
+        for (name, value) in values {
+            write!(f, "{name} = 0x")?;
+            let bytes = value.to_bytes_be();
+            bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        }
+        Ok(())
+    }
 }

@@ -16,7 +16,8 @@ mod witness;
 pub use bitmap::{Bitmap, RankedBitmap};
 pub use compact::{CompactR1cs, Density, VariableSet};
 pub use driver::{Counts, Tally, synthesize};
-pub use rows::{BlockReader, Column, Rows, RowsWriter, Term, BLOCK_ROWS};
+pub use evaluate::RowValues;
+pub use rows::{BLOCK_ROWS, BlockReader, Column, Rows, RowsWriter, Term};
 pub use shape::{Shape, ShapeHash};
 pub use witness::{Assignment, Escape, PackedWitness, Value};
 
@@ -57,18 +58,12 @@ pub enum R1csError {
         found: usize,
     },
     /// A constraint that the witness does not satisfy.
-    #[error("constraint {constraint} is not satisfied: a = {a}, b = {b}, a*b = {product}, c = {c}")]
+    #[error("constraint {constraint} is not satisfied: {values}")]
     Unsatisfied {
         /// The constraint's index.
         constraint: usize,
-        /// A·w in this row, big-endian hexadecimal like the other values.
-        a: String,
-        /// B·w in this row.
-        b: String,
-        /// a*b.
-        product: String,
-        /// C·w in this row.
-        c: String,
+        /// What stands on its two sides.
+        values: Box<RowValues>,
     },
     /// The circuit's own synthesis failed.
     #[error("synthesis: {0}")]

@@ -112,7 +112,11 @@ impl Assignment {
         let mut words = Vec::with_capacity(classes.words().len());
         let mut escapes = Vec::new();
         let mut fields = self.fields.into_iter();
-        let packed = classes.words().iter().zip(self.wide.words()).zip(self.bits.words());
+        let packed = classes
+            .words()
+            .iter()
+            .zip(self.wide.words())
+            .zip(self.bits.words());
         for (word, ((&class, &wide), &bits)) in packed.enumerate() {
             let mut rest = class | wide;
             while rest != 0 {
@@ -201,9 +205,7 @@ impl PackedWitness {
 
     /// Bytes in memory.
     pub fn size_bytes(&self) -> usize {
-        self.slots.len() * size_of::<Fr>()
-            + self.bits.words().len() * size_of::<u64>()
-            + self.escapes.len() * size_of::<Escape>()
+        size_of_val(self.slots()) + size_of_val(self.bits.words()) + size_of_val(self.escapes())
     }
 
     /// The value in a column of a compiled matrix, or `None` for a column that the witness does not have.

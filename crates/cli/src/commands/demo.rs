@@ -115,21 +115,22 @@ impl Workshop {
             Some(keys::make(&circuit, pce, &self.store, false, console)?.seconds)
         };
         let key = keys::open(&circuit, &self.store, &Console::new(console.json(), true))?;
-        let prover = Prover::new(CpuBackend::default(), pce, &key)?;
+        let prover = Prover::new(CpuBackend, pce, &key)?;
         let partitions: Vec<usize> = (0..job.partitions()).collect();
         let proved = job::prove(&*job, &prover, &partitions, false, console)?;
         let proofs: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
 
         let vk_path = self.store.path(&name, KeyFileKind::VerifyingKey)?;
-        let verified = console.step(&format!("{}: bellperson verifies", circuit.spec.id), |_| {
-            let verifier = Verifier::read(&vk_path)?;
-            for (partition, proof) in proofs.iter().enumerate() {
-                if !verifier.verify(proof, &job.public_inputs(partition)?)? {
-                    return Ok(false);
+        let verified =
+            console.step(&format!("{}: bellperson verifies", circuit.spec.id), |_| {
+                let verifier = Verifier::read(&vk_path)?;
+                for (partition, proof) in proofs.iter().enumerate() {
+                    if !verifier.verify(proof, &job.public_inputs(partition)?)? {
+                        return Ok(false);
+                    }
                 }
-            }
-            Ok::<_, anyhow::Error>(true)
-        })?;
+                Ok::<_, anyhow::Error>(true)
+            })?;
         if let Some(keep) = &self.keep {
             self.keep_files(keep, payload, circuit.spec.id, &job.assemble(&proofs)?)?;
         }
@@ -171,7 +172,10 @@ impl Workshop {
         let write = |path: PathBuf, bytes: &[u8]| {
             fs::write(&path, bytes).with_context(|| path.display().to_string())
         };
-        write(keep.join(format!("{circuit}.json")), payload.to_json().as_bytes())?;
+        write(
+            keep.join(format!("{circuit}.json")),
+            payload.to_json().as_bytes(),
+        )?;
         write(keep.join(format!("{circuit}.proof")), proof)?;
         for (name, bytes) in payload.raw_files() {
             write(raw.join(name), bytes)?;

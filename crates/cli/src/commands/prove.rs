@@ -53,7 +53,7 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
     let circuit = Circuit::named(job.circuit_id())?;
     let key = keys::open(&circuit, &places::key_store(&args.params)?, console)?;
     let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
-    let prover = Prover::new(CpuBackend::default(), &pce, &key)?;
+    let prover = Prover::new(CpuBackend, &pce, &key)?;
     let proved = job::prove(&*job, &prover, &partitions, args.check, console)?;
     let bytes: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
     let answer = match args.partition {

@@ -1,3 +1,5 @@
+//! Tests of the byte formats.
+
 use std::path::PathBuf;
 
 use ff::Field;

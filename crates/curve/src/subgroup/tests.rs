@@ -1,3 +1,5 @@
+//! Tests of the subgroup check against blst, point by point.
+
 use ff::Field;
 use group::prime::PrimeCurveAffine;
 use group::{Curve, Group as _};
