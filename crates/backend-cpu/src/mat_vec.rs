@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use cuzk_backend::{BackendError, Evaluations, MatVec};
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, zeros};
 use cuzk_r1cs::{CompactR1cs, PackedWitness};
-use ff::Field;
 
 use crate::CpuBackend;
 
@@ -27,11 +26,11 @@ impl MatVec for CpuBackend {
         witness: &Self::Witness,
     ) -> Result<Evaluations<Vec<Fr>>, BackendError> {
         let shape = matrices.shape;
-        let mut a = vec![Fr::ZERO; shape.domain()];
+        let mut a = zeros(shape.domain());
         matrices.evaluate(&matrices.a, witness, &mut a)?;
         // The row of input i is input_i * 0 = 0, so B stays zero there.
         a[shape.constraints..shape.rows()].copy_from_slice(witness.inputs());
-        let mut b = vec![Fr::ZERO; shape.domain()];
+        let mut b = zeros(shape.domain());
         matrices.evaluate(&matrices.b, witness, &mut b)?;
         Ok(Evaluations { a, b })
     }

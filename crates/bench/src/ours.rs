@@ -3,14 +3,13 @@
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_cs_recording::RecordingCS;
 use cuzk_cs_witness::WitnessCS;
-use cuzk_curve::Fr;
+use cuzk_curve::zeros;
 use cuzk_groth16::{Blinding, Prover, keygen};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{Job, by_id};
 use cuzk_r1cs::Assignment;
 use cuzk_synth::Kind;
-use ff::Field;
 use rand_core::OsRng;
 
 use crate::measure::seconds;
@@ -60,10 +59,10 @@ pub fn evaluate(
     let witness = pce.pack(assignment(&*job)?)?;
     Ok(move || {
         seconds(|| {
-            let mut a = vec![Fr::ZERO; pce.shape.constraints];
+            let mut a = zeros(pce.shape.constraints);
             pce.r1cs()
                 .evaluate_single_threaded(&pce.a, &witness, &mut a)?;
-            let mut b = vec![Fr::ZERO; pce.shape.constraints];
+            let mut b = zeros(pce.shape.constraints);
             pce.r1cs()
                 .evaluate_single_threaded(&pce.b, &witness, &mut b)?;
             Ok((a, b))

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use cuzk_curve::Fr;
-use cuzk_r1cs::{Bitmap, Column, Term};
+use cuzk_r1cs::{Bitmap, Column, Term, small_integer};
 
 /// Rows of more terms than this define no boolean.
 const MAX_TERMS: usize = 12;
@@ -139,16 +139,6 @@ fn roots_are_bits(q2: i128, q1: i128, q0: i128) -> bool {
         (q2, q1, 0) => q1 == 0 || q1 == -q2,
         (q2, q1, q0) => q1 == -2 * q2 && q0 == q2,
     }
-}
-
-/// The coefficient as an integer of at most 32 bits in size.
-fn small_integer(value: &Fr) -> Option<i64> {
-    let magnitude = |value: &Fr| {
-        let bytes = value.to_bytes_le();
-        let low = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        bytes[4..].iter().all(|&b| b == 0).then_some(i64::from(low))
-    };
-    magnitude(value).or_else(|| magnitude(&-value).map(|m| -m))
 }
 
 #[cfg(test)]

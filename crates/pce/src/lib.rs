@@ -23,9 +23,8 @@ use std::sync::Arc;
 
 use bellpepper_core::Circuit;
 use cuzk_cs_recording::{Recorded, RecordingCS};
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, zeros};
 use cuzk_r1cs::{Assignment, CompactR1cs, PackedWitness};
-use ff::Field;
 
 pub use cache::Cache;
 pub use error::PceError;
@@ -96,7 +95,7 @@ impl Pce {
         evaluate: impl Fn(&cuzk_r1cs::Rows, &mut [Fr]) -> Result<(), cuzk_r1cs::R1csError>,
     ) -> Result<Evaluated, PceError> {
         let run = |rows| {
-            let mut out = vec![Fr::ZERO; self.shape.constraints];
+            let mut out = zeros(self.shape.constraints);
             evaluate(rows, &mut out).map(|()| out)
         };
         Ok(Evaluated {

@@ -20,9 +20,11 @@ impl CompactR1cs {
         out: &mut [Fr],
     ) -> Result<(), R1csError> {
         let out = self.output(rows, witness, out)?;
-        out.par_chunks_mut(BLOCK_ROWS)
-            .enumerate()
-            .try_for_each(|(block, out)| self.evaluate_block(rows.block(block), witness, out))
+        let table = Table::new(&self.coefficients);
+        let blocks = out.par_chunks_mut(BLOCK_ROWS).enumerate();
+        blocks.try_for_each(|(block, out)| {
+            self.evaluate_block(&table, rows.block(block), witness, out)
+        })
     }
 
     /// [`CompactR1cs::evaluate`] on the calling thread alone.
@@ -33,9 +35,11 @@ impl CompactR1cs {
         out: &mut [Fr],
     ) -> Result<(), R1csError> {
         let out = self.output(rows, witness, out)?;
-        out.chunks_mut(BLOCK_ROWS)
-            .enumerate()
-            .try_for_each(|(block, out)| self.evaluate_block(rows.block(block), witness, out))
+        let table = Table::new(&self.coefficients);
+        let mut blocks = out.chunks_mut(BLOCK_ROWS).enumerate();
+        blocks.try_for_each(|(block, out)| {
+            self.evaluate_block(&table, rows.block(block), witness, out)
+        })
     }
 
     /// Checks that the witness satisfies every constraint, on the threads of the current rayon pool.
@@ -43,18 +47,24 @@ impl CompactR1cs {
     /// Errors: [`R1csError::Unsatisfied`] naming the first constraint that is not satisfied, with its values.
     pub fn check(&self, witness: &PackedWitness) -> Result<(), R1csError> {
         self.fits(witness)?;
+        let table = Table::new(&self.coefficients);
         let failure = (0..self.a.block_count())
             .into_par_iter()
-            .find_map_first(|block| self.check_block(block, witness).err());
+            .find_map_first(|block| self.check_block(&table, block, witness).err());
         failure.map_or(Ok(()), Err)
     }
 
-    fn check_block(&self, block: usize, witness: &PackedWitness) -> Result<(), R1csError> {
+    fn check_block(
+        &self,
+        table: &Table<'_>,
+        block: usize,
+        witness: &PackedWitness,
+    ) -> Result<(), R1csError> {
         let first = block * BLOCK_ROWS;
         let count = BLOCK_ROWS.min(self.shape.constraints - first);
         let mut values = [(); 3].map(|()| vec![Fr::ZERO; count]);
         for (rows, out) in [&self.a, &self.b, &self.c].into_iter().zip(&mut values) {
-            self.evaluate_block(rows.block(block), witness, out)?;
+            self.evaluate_block(table, rows.block(block), witness, out)?;
         }
         let [a, b, c] = &values;
         match (0..count).find(|&i| a[i] * b[i] != c[i]) {
@@ -108,6 +118,7 @@ impl CompactR1cs {
 
     fn evaluate_block(
         &self,
+        table: &Table<'_>,
         reader: BlockReader<'_>,
         witness: &PackedWitness,
         out: &mut [Fr],
@@ -115,7 +126,7 @@ impl CompactR1cs {
         if witness.escapes().is_empty() {
             let words = witness.bits().words();
             let slots = witness.slots();
-            self.sum_rows(reader, out, |column| match column {
+            table.sum_rows(reader, out, |column| match column {
                 Column::Dense(slot) => slots.get(slot as usize).map(Operand::Field),
                 Column::Sparse(aux) => words
                     .get(aux as usize / 64)
@@ -126,7 +137,7 @@ impl CompactR1cs {
                 let found = witness.escapes().binary_search_by_key(&aux, |e| e.aux);
                 found.ok().map(|i| &witness.escapes()[i].value)
             };
-            self.sum_rows(reader, out, |column| {
+            table.sum_rows(reader, out, |column| {
                 match (column, witness.value(column)?) {
                     (Column::Dense(slot), _) => {
                         witness.slots().get(slot as usize).map(Operand::Field)
@@ -135,6 +146,38 @@ impl CompactR1cs {
                     (Column::Sparse(aux), Value::Field(_)) => escape(aux).map(Operand::Field),
                 }
             })
+        }
+    }
+}
+
+/// Integers of at most this size have their element in a table.
+const TABLED: i64 = 64;
+
+/// The coefficients, and the integers that the small ones are.
+///
+/// Most rows are sums of bits with coefficients of a few units, so they are summed as integers and become an element
+/// once a row.
+struct Table<'a> {
+    coefficients: &'a [Fr],
+    integers: Vec<Option<i64>>,
+    elements: Vec<Fr>,
+}
+
+impl<'a> Table<'a> {
+    fn new(coefficients: &'a [Fr]) -> Self {
+        Self {
+            coefficients,
+            integers: coefficients.iter().map(small_integer).collect(),
+            elements: (-TABLED..=TABLED).map(element).collect(),
+        }
+    }
+
+    #[inline]
+    fn element(&self, integer: i64) -> Fr {
+        let tabled = usize::try_from(integer + TABLED).ok();
+        match tabled.and_then(|index| self.elements.get(index)) {
+            Some(element) => *element,
+            None => element(integer),
         }
     }
 
@@ -149,31 +192,56 @@ impl CompactR1cs {
             if reader.next_row()?.is_none() {
                 return Err(reader.error("a row is missing"));
             }
-            let mut sum = Fr::ZERO;
+            let mut integer = 0;
+            let mut sum = None;
             while let Some(term) = reader.next_term()? {
                 let Some(operand) = operand(term.column) else {
                     return Err(reader.error("a column that the circuit does not have"));
                 };
-                let Some(coefficient) = self.coefficients.get(term.coefficient as usize) else {
+                let Some(small) = self.integers.get(term.coefficient as usize) else {
                     return Err(reader.error("a coefficient that the table does not have"));
                 };
-                match operand {
-                    Operand::Bit(false) => {}
-                    Operand::Bit(true) => sum += coefficient,
-                    Operand::Field(value) => match term.coefficient {
-                        Self::ONE => sum += value,
-                        Self::MINUS_ONE => sum -= value,
-                        _ => sum += *coefficient * value,
-                    },
-                }
+                let coefficient = || self.coefficients[term.coefficient as usize];
+                let product = match (operand, small) {
+                    (Operand::Bit(false), _) => continue,
+                    (Operand::Bit(true), Some(small)) => {
+                        integer += small;
+                        continue;
+                    }
+                    (Operand::Bit(true), None) => coefficient(),
+                    (Operand::Field(value), Some(1)) => *value,
+                    (Operand::Field(value), Some(-1)) => -value,
+                    (Operand::Field(value), _) => coefficient() * value,
+                };
+                sum = Some(sum.map_or(product, |sum: Fr| sum + product));
             }
-            *value = sum;
+            *value = match (sum, integer) {
+                (None, integer) => self.element(integer),
+                (Some(sum), 0) => sum,
+                (Some(sum), integer) => sum + self.element(integer),
+            };
         }
         match reader.next_row()? {
             None => Ok(()),
             Some(_) => Err(reader.error("more rows than the matrix has")),
         }
     }
+}
+
+/// The element that an integer is.
+fn element(integer: i64) -> Fr {
+    let magnitude = Fr::from(integer.unsigned_abs());
+    if integer < 0 { -magnitude } else { magnitude }
+}
+
+/// The integer that an element is, where it has at most 32 bits.
+pub fn small_integer(value: &Fr) -> Option<i64> {
+    let magnitude = |value: &Fr| {
+        let bytes = value.to_bytes_le();
+        let low = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        bytes[4..].iter().all(|&b| b == 0).then_some(i64::from(low))
+    };
+    magnitude(value).or_else(|| magnitude(&-value).map(|m| -m))
 }
 
 enum Operand<'a> {
