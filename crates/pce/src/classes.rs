@@ -2,8 +2,10 @@
 //!
 //! A row (a)·(b) = (c) with one variable x not yet known to be boolean, all others being, is a polynomial of degree at
 //! most two in x for each choice of the others. Where every choice leaves no root but 0 and 1, x is boolean. That covers
-//! booleanity rows, AND, XOR, choice and majority gadgets in any sign, whatever circuit they come from. Rows are taken
-//! once, in order; the answer for a row's form is remembered, since a circuit has few forms.
+//! booleanity rows, AND, XOR, choice and majority gadgets in any sign, whatever circuit they come from. Choices that the
+//! row before forbids are left out where it is about the same variables: a majority gadget's first row defines the
+//! product that its second row uses. Rows are taken once, in order; the answer for a row's form is remembered, since a
+//! circuit has few forms.
 
 use std::collections::HashMap;
 
@@ -25,9 +27,10 @@ pub(crate) struct Classifier {
     /// Coefficients as small integers, `None` for the others.
     small: Vec<Option<i64>>,
     verdicts: HashMap<Vec<u32>, bool>,
-    /// The current row's form: (matrix, local variable, coefficient) a term.
+    /// The current row's form: (matrix, local variable, coefficient) a term; matrices 3 to 5 are the row before.
     form: Vec<u32>,
     locals: Vec<Column>,
+    previous: [Vec<Term>; 3],
 }
 
 impl Classifier {
@@ -38,14 +41,21 @@ impl Classifier {
             verdicts: HashMap::new(),
             form: Vec::with_capacity(3 * MAX_TERMS),
             locals: Vec::with_capacity(MAX_BOOLEANS + 2),
+            previous: Default::default(),
         }
     }
 
     /// Takes the next row: the terms of A, B and C.
     pub(crate) fn row(&mut self, row: &[Vec<Term>; 3]) {
-        if row.iter().map(Vec::len).sum::<usize>() > MAX_TERMS {
-            return;
+        if row.iter().map(Vec::len).sum::<usize>() <= MAX_TERMS {
+            self.classify(row);
         }
+        for (previous, terms) in self.previous.iter_mut().zip(row) {
+            previous.clone_from(terms);
+        }
+    }
+
+    fn classify(&mut self, row: &[Vec<Term>; 3]) {
         let Some(unknown) = self.only_unknown(row) else {
             return;
         };
@@ -102,7 +112,25 @@ impl Classifier {
                     .extend([matrix as u32, local as u32, term.coefficient]);
             }
         }
+        self.describe_previous();
         self.locals.len() <= MAX_BOOLEANS + 2
+    }
+
+    /// Adds the row before to the form, where it is about known booleans of this row alone.
+    fn describe_previous(&mut self) {
+        let start = self.form.len();
+        for (matrix, terms) in self.previous.iter().enumerate() {
+            for term in terms {
+                let local = self.locals.iter().position(|&c| c == term.column);
+                match local {
+                    Some(local) if local != UNKNOWN as usize => {
+                        let place = [3 + matrix as u32, local as u32, term.coefficient];
+                        self.form.extend(place);
+                    }
+                    _ => return self.form.truncate(start),
+                }
+            }
+        }
     }
 
     fn decide(&self) -> bool {
@@ -113,7 +141,7 @@ impl Classifier {
     /// Whether the row allows only 0 and 1 for the unknown when known boolean i has bit i - 2 of `choice`.
     fn allows_only_bits(&self, choice: u32) -> bool {
         // [matrix][constant, factor of the unknown]
-        let mut parts = [[0i128; 2]; 3];
+        let mut parts = [[0i128; 2]; 6];
         for term in self.form.chunks_exact(3) {
             let Some(coefficient) = self.small[term[2] as usize] else {
                 return false;
@@ -125,8 +153,9 @@ impl Classifier {
                 local => part[0] += i128::from(coefficient) * i128::from(choice >> (local - 2) & 1),
             }
         }
-        let [[a0, a1], [b0, b1], [c0, c1]] = parts;
-        roots_are_bits(a1 * b1, a0 * b1 + a1 * b0 - c1, a0 * b0 - c0)
+        let [[a0, a1], [b0, b1], [c0, c1], before @ ..] = parts;
+        let possible = before[0][0] * before[1][0] == before[2][0];
+        !possible || roots_are_bits(a1 * b1, a0 * b1 + a1 * b0 - c1, a0 * b0 - c0)
     }
 }
 
@@ -203,6 +232,25 @@ mod tests {
         ];
         let rows = [booleanity(0), booleanity(1), and, xor, choice, conditional];
         assert_eq!(classify(&rows, 6).count_ones(), 6);
+    }
+
+    #[test]
+    fn the_row_before_leaves_out_what_it_forbids() {
+        // maj(x0, x1, x2) = x4 with x3 = x1 x2: (2 x3 - x1 - x2) x0 = x3 - x4.
+        let product = [vec![(1, x(1))], vec![(1, x(2))], vec![(1, x(3))]];
+        let majority = [
+            vec![(-1, x(1)), (-1, x(2)), (2, x(3))],
+            vec![(1, x(0))],
+            vec![(1, x(3)), (-1, x(4))],
+        ];
+        let known = [booleanity(0), booleanity(1), booleanity(2)];
+        let with = [&known[..], &[product.clone(), majority.clone()]].concat();
+        assert_eq!(classify(&with, 5).count_ones(), 5);
+        // With another row between, or with the product unknown, 2 x3 may be more than x1 + x2.
+        let apart = [&known[..], &[product, booleanity(0), majority.clone()]].concat();
+        assert_eq!(classify(&apart, 5).count_ones(), 4);
+        let without = [&known[..], &[booleanity(3), majority]].concat();
+        assert_eq!(classify(&without, 5).count_ones(), 4);
     }
 
     #[test]
