@@ -8,7 +8,7 @@ use cuzk_groth16::{Blinding, Prover, keygen};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{Job, by_id};
-use cuzk_r1cs::Assignment;
+use cuzk_r1cs::{Assignment, Matrix};
 use cuzk_synth::Kind;
 use ff::Field;
 use rand_core::OsRng;
@@ -61,9 +61,9 @@ pub fn evaluate(
     Ok(move || {
         seconds(|| {
             let mut a = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(&pce.a, &witness, &mut a)?;
+            pce.r1cs().evaluate_single_threaded(Matrix::A, &witness, &mut a)?;
             let mut b = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(&pce.b, &witness, &mut b)?;
+            pce.r1cs().evaluate_single_threaded(Matrix::B, &witness, &mut b)?;
             Ok((a, b))
         })
     })

@@ -9,6 +9,7 @@ mod bitmap;
 mod compact;
 mod driver;
 mod evaluate;
+mod matrices;
 mod rows;
 mod shape;
 mod witness;
@@ -16,6 +17,9 @@ mod witness;
 pub use bitmap::{Bitmap, RankedBitmap};
 pub use compact::{CompactR1cs, Density, VariableSet};
 pub use driver::{Counts, Tally, synthesize};
+pub use matrices::{
+    Call, ColumnHasher, ColumnMap, Entry, Item, ItemKind, Matrices, Matrix, StoredItem, Template, TemplateWriter,
+};
 pub use rows::{BlockReader, Column, Rows, RowsWriter, Term, BLOCK_ROWS};
 pub use shape::{Shape, ShapeHash};
 pub use witness::{Assignment, Escape, PackedWitness, Value};
@@ -33,6 +37,14 @@ pub enum R1csError {
         block: usize,
         /// Offset in the block.
         offset: usize,
+        /// What was found.
+        message: &'static str,
+    },
+    /// A template that does not fit the others.
+    #[error("template {template}: {message}")]
+    Template {
+        /// Its number.
+        template: usize,
         /// What was found.
         message: &'static str,
     },
