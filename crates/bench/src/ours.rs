@@ -61,9 +61,11 @@ pub fn evaluate(
     Ok(move || {
         seconds(|| {
             let mut a = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(Matrix::A, &witness, &mut a)?;
+            pce.r1cs()
+                .evaluate_single_threaded(Matrix::A, &witness, &mut a)?;
             let mut b = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(Matrix::B, &witness, &mut b)?;
+            pce.r1cs()
+                .evaluate_single_threaded(Matrix::B, &witness, &mut b)?;
             Ok((a, b))
         })
     })

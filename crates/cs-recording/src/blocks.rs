@@ -8,7 +8,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use cuzk_r1cs::{Column, ColumnHasher, ColumnMap, Entry, Matrices, Matrix, R1csError, Template, TemplateWriter, Term};
+use cuzk_r1cs::{
+    Column, ColumnHasher, ColumnMap, Entry, Matrices, Matrix, R1csError, Template, TemplateWriter,
+    Term,
+};
 
 /// Rows that a block must have to be worth a call.
 const MIN_ROWS: usize = 32;
@@ -112,7 +115,9 @@ impl Blocks {
                     let mut row = counts.map(|count| take(&mut terms, count as usize));
                     for terms in &mut row {
                         // In place: the terms are not needed any more once the block has its template.
-                        terms.iter_mut().for_each(|term| term.column = slots.local(term.column));
+                        terms
+                            .iter_mut()
+                            .for_each(|term| term.column = slots.local(term.column));
                     }
                     writer.push_row(row_ref(row));
                 }
@@ -129,7 +134,8 @@ impl Blocks {
         self.parts.truncate(frame.parts);
         self.terms.truncate(frame.terms);
         self.columns.truncate(frame.columns);
-        self.parts.push(Part::Call(number, frame.aux, slots.columns.len() as u32));
+        self.parts
+            .push(Part::Call(number, frame.aux, slots.columns.len() as u32));
         self.columns.extend(slots.columns);
     }
 
@@ -137,7 +143,9 @@ impl Blocks {
     fn intern(&mut self, template: Template, depth: u32) -> u32 {
         let next = self.templates.len() as u32;
         let same = self.known.entry(fingerprint(&template)).or_default();
-        let known = same.iter().find(|&&known| self.templates[known as usize].same(&template));
+        let known = same
+            .iter()
+            .find(|&&known| self.templates[known as usize].same(&template));
         if let Some(&known) = known {
             return known;
         }
@@ -232,9 +240,11 @@ impl Blocks {
                     self.close_row(row.map(|terms| terms.len() as u32));
                 }
                 Entry::Call(called, offset, arguments) => {
-                    self.columns.extend(arguments.iter().map(|&column| moved(column)));
+                    self.columns
+                        .extend(arguments.iter().map(|&column| moved(column)));
                     let called = numbers[called as usize];
-                    self.parts.push(Part::Call(called, aux + offset, arguments.len() as u32));
+                    self.parts
+                        .push(Part::Call(called, aux + offset, arguments.len() as u32));
                 }
             }
             Ok(())
@@ -286,7 +296,12 @@ fn row_ref(row: [&mut [Term]; 3]) -> [&[Term]; 3] {
 /// A hash of a template's content. Equal templates are told by comparing them.
 fn fingerprint(template: &Template) -> u64 {
     let mut hasher = ColumnHasher::default();
-    for number in [template.slots(), template.aux(), template.rows(), template.items().len() as u32] {
+    for number in [
+        template.slots(),
+        template.aux(),
+        template.rows(),
+        template.items().len() as u32,
+    ] {
         hasher.write_u32(number);
     }
     for argument in template.arguments() {
@@ -295,7 +310,9 @@ fn fingerprint(template: &Template) -> u64 {
     }
     for matrix in Matrix::ALL {
         let (words, rest) = template.own(matrix).bytes().as_chunks::<8>();
-        words.iter().for_each(|word| hasher.write_u64(u64::from_le_bytes(*word)));
+        words
+            .iter()
+            .for_each(|word| hasher.write_u64(u64::from_le_bytes(*word)));
         hasher.write(rest);
     }
     hasher.finish()

@@ -2,7 +2,7 @@
 
 use bellpepper_core::{ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use cuzk_curve::Fr;
-use cuzk_r1cs::{Column, Counts, Matrices, R1csError, Shape, Tally, Term, Template};
+use cuzk_r1cs::{Column, Counts, Matrices, R1csError, Shape, Tally, Template, Term};
 use ff::Field;
 
 use crate::Coefficients;
@@ -72,7 +72,10 @@ impl RecordingCS {
         for (column, coefficient) in inputs.chain(aux) {
             if !bool::from(coefficient.is_zero()) {
                 let coefficient = self.coefficients.intern(coefficient);
-                self.blocks.push_term(Term { column, coefficient });
+                self.blocks.push_term(Term {
+                    column,
+                    coefficient,
+                });
                 count += 1;
             }
         }
@@ -89,7 +92,10 @@ impl RecordingCS {
             Column::Sparse(j) => Column::Sparse(aux + j),
         };
         let values = other.coefficients.values();
-        let coefficients: Vec<u32> = values.iter().map(|value| self.coefficients.intern(value)).collect();
+        let coefficients: Vec<u32> = values
+            .iter()
+            .map(|value| self.coefficients.intern(value))
+            .collect();
         self.blocks.open(self.aux);
         if let Err(error) = self.blocks.append(child, &coefficients, aux, moved) {
             self.failed.get_or_insert(error);
@@ -173,7 +179,10 @@ impl ConstraintSystem<Fr> for RecordingCS {
     }
 
     fn extend(&mut self, other: &Self) {
-        let child = other.blocks.clone().finish(other.inputs as u32, other.aux as u32);
+        let child = other
+            .blocks
+            .clone()
+            .finish(other.inputs as u32, other.aux as u32);
         self.append(child, other);
     }
 }

@@ -31,7 +31,11 @@ pub(crate) fn boolean_aux(
     let mut classifier = Classifier::new(aux, coefficients);
     let slots: Vec<Column> = (0..inputs as u32).map(Column::Dense).collect();
     let root = matrices.templates().len() - 1;
-    let instance = Instance { template: root, base: 0, slots: &slots };
+    let instance = Instance {
+        template: root,
+        base: 0,
+        slots: &slots,
+    };
     classifier.instance(matrices, &mut HashMap::new(), instance)?;
     Ok(classifier.boolean)
 }
@@ -68,7 +72,10 @@ struct Classifier {
 
 impl Classifier {
     fn new(aux: usize, coefficients: &[Fr]) -> Self {
-        Self::with(aux, Rc::new(coefficients.iter().map(small_integer).collect()))
+        Self::with(
+            aux,
+            Rc::new(coefficients.iter().map(small_integer).collect()),
+        )
     }
 
     fn with(aux: usize, small: Rc<Vec<Option<i64>>>) -> Self {
@@ -119,7 +126,11 @@ impl Classifier {
                 if matrices.occurrences()[called as usize] > 1 {
                     return self.repeated(matrices, remembered, called, base, &slots);
                 }
-                let called = Instance { template: called as usize, base, slots: &slots };
+                let called = Instance {
+                    template: called as usize,
+                    base,
+                    slots: &slots,
+                };
                 self.instance(matrices, remembered, called)
             }
         })
@@ -181,7 +192,11 @@ impl Classifier {
                 SlotClass::Boolean | SlotClass::Unknown => Column::Sparse(slot),
             });
         }
-        let instance = Instance { template: template as usize, base: 0, slots: &slots };
+        let instance = Instance {
+            template: template as usize,
+            base: 0,
+            slots: &slots,
+        };
         let taken = classifier.instance(matrices, remembered, instance);
         std::mem::swap(&mut classifier.verdicts, &mut self.verdicts);
         taken.map(|()| classifier.boolean)
@@ -239,7 +254,8 @@ impl Classifier {
     fn describe(&mut self, row: &[Vec<Term>; 3], unknown: u32) -> bool {
         self.form.clear();
         self.locals.clear();
-        self.locals.extend([Column::Dense(0), Column::Sparse(unknown)]);
+        self.locals
+            .extend([Column::Dense(0), Column::Sparse(unknown)]);
         for (matrix, terms) in row.iter().enumerate() {
             for term in terms {
                 let known = self.locals.iter().position(|&column| column == term.column);
@@ -247,7 +263,8 @@ impl Classifier {
                     self.locals.push(term.column);
                     self.locals.len() - 1
                 });
-                self.form.extend([matrix as u32, local as u32, term.coefficient]);
+                self.form
+                    .extend([matrix as u32, local as u32, term.coefficient]);
             }
         }
         self.locals.len() <= MAX_BOOLEANS + 2
@@ -344,8 +361,16 @@ mod tests {
     #[test]
     fn gadgets_of_booleans_are_boolean() {
         let and = [vec![(1, x(0))], vec![(1, x(1))], vec![(1, x(2))]];
-        let xor = [vec![(2, x(0))], vec![(1, x(1))], vec![(1, x(0)), (1, x(1)), (-1, x(3))]];
-        let choice = [vec![(1, x(0)), (-1, x(1))], vec![(1, x(2))], vec![(1, x(4)), (-1, x(1))]];
+        let xor = [
+            vec![(2, x(0))],
+            vec![(1, x(1))],
+            vec![(1, x(0)), (1, x(1)), (-1, x(3))],
+        ];
+        let choice = [
+            vec![(1, x(0)), (-1, x(1))],
+            vec![(1, x(2))],
+            vec![(1, x(4)), (-1, x(1))],
+        ];
         let conditional = [
             vec![(1, ONE), (-1, x(0)), (-1, x(5))],
             vec![(1, x(5))],
@@ -359,9 +384,20 @@ mod tests {
     fn what_may_be_another_value_is_not_boolean() {
         let sum = [vec![(1, x(0)), (1, x(1))], vec![(1, ONE)], vec![(1, x(2))]];
         let free = [vec![(1, x(0))], vec![(1, x(3))], vec![]];
-        let input = [vec![(1, ONE), (-1, x(4))], vec![(1, Column::Dense(1))], vec![]];
+        let input = [
+            vec![(1, ONE), (-1, x(4))],
+            vec![(1, Column::Dense(1))],
+            vec![],
+        ];
         let square_is_four = [vec![(1, x(5))], vec![(1, x(5))], vec![(4, ONE)]];
-        let rows = [booleanity(0), booleanity(1), sum, free, input, square_is_four];
+        let rows = [
+            booleanity(0),
+            booleanity(1),
+            sum,
+            free,
+            input,
+            square_is_four,
+        ];
         let found = classify(&rows, 6);
         assert_eq!(found.iter_ones().collect::<Vec<_>>(), [0, 1]);
     }

@@ -3,7 +3,8 @@
 use cuzk_cs_recording::Recorded;
 use cuzk_curve::Fr;
 use cuzk_r1cs::{
-    Bitmap, Column, CompactR1cs, Density, Entry, Matrices, Matrix, R1csError, RankedBitmap, Template, TemplateWriter, Term,
+    Bitmap, Column, CompactR1cs, Density, Entry, Matrices, Matrix, R1csError, RankedBitmap,
+    Template, TemplateWriter, Term,
 };
 
 use crate::classes::boolean_aux;
@@ -23,7 +24,10 @@ pub(crate) fn compile(recorded: Recorded) -> Result<CompactR1cs, R1csError> {
     let (coefficients, renumbered) = by_frequency(&coefficients, &uses);
     let templates = joined(&matrices, &renumbered)?;
     let matrices = Matrices::new(templates, shape, coefficients.len())?;
-    let once = [matrices.touched_once(Matrix::A)?, matrices.touched_once(Matrix::B)?];
+    let once = [
+        matrices.touched_once(Matrix::A)?,
+        matrices.touched_once(Matrix::B)?,
+    ];
     Ok(CompactR1cs {
         shape,
         hash,
@@ -59,7 +63,10 @@ fn by_frequency(coefficients: &[Fr], uses: &[u64]) -> (Vec<Fr>, Vec<u32>) {
     for (new, &old) in order.iter().enumerate() {
         renumbered[old] = new as u32;
     }
-    (order.iter().map(|&old| coefficients[old]).collect(), renumbered)
+    (
+        order.iter().map(|&old| coefficients[old]).collect(),
+        renumbered,
+    )
 }
 
 /// The templates with their coefficients renumbered, those that are called from one place alone put in that place.
@@ -136,7 +143,12 @@ impl Join<'_> {
                     Column::Sparse(offset) | Column::Dense(offset) => offset,
                 };
                 let arguments = arguments.iter().map(|&column| moved(column));
-                writer.push_call(self.numbers[called], self.templates[called].rows(), offset, arguments);
+                writer.push_call(
+                    self.numbers[called],
+                    self.templates[called].rows(),
+                    offset,
+                    arguments,
+                );
                 Ok(())
             }
         })

@@ -11,8 +11,8 @@ use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::format::{
-    A_AUX, ALIGNMENT, B_AUX, B_INPUTS, COEFFICIENTS, Entry, FIELD_CLASS, HEADER_BYTES, Header, ROWS,
-    SECTIONS, TEMPLATES,
+    A_AUX, ALIGNMENT, B_AUX, B_INPUTS, COEFFICIENTS, Entry, FIELD_CLASS, HEADER_BYTES, Header,
+    ROWS, SECTIONS, TEMPLATES,
 };
 use crate::stored::{decode_bitmap, decode_templates, encode_bitmap, encode_templates};
 use crate::{Pce, PceError};
@@ -41,7 +41,8 @@ impl Pce {
             self.matrices.touched_once(Matrix::A)?,
             self.matrices.touched_once(Matrix::B)?,
         ];
-        self.write_sections(file, &once).map_err(PceError::io(Path::new("the new PCE file")))
+        self.write_sections(file, &once)
+            .map_err(PceError::io(Path::new("the new PCE file")))
     }
 
     fn write_sections(&self, file: &mut File, once: &[[Bitmap; 2]; 2]) -> io::Result<()> {
@@ -51,7 +52,12 @@ impl Pce {
         let templates = self.matrices.templates();
         out.section(TEMPLATES, [encode_templates(templates)])?;
         for (index, matrix) in Matrix::ALL.into_iter().enumerate() {
-            out.section(ROWS + index, templates.iter().map(|template| &**template.own(matrix).bytes()))?;
+            out.section(
+                ROWS + index,
+                templates
+                    .iter()
+                    .map(|template| &**template.own(matrix).bytes()),
+            )?;
         }
         for (index, bits) in [
             (FIELD_CLASS, self.field_class.bits()),
@@ -135,7 +141,8 @@ impl<'a> Sections<'a> {
         parts: impl IntoIterator<Item = T>,
     ) -> io::Result<()> {
         let padding = self.position.next_multiple_of(ALIGNMENT) - self.position;
-        self.file.write_all(&[0; ALIGNMENT as usize][..padding as usize])?;
+        self.file
+            .write_all(&[0; ALIGNMENT as usize][..padding as usize])?;
         self.position += padding;
         let offset = self.position;
         let mut hasher = Xxh3::new();
@@ -171,7 +178,10 @@ fn section(file: &Bytes, entry: Entry, name: &'static str) -> Result<Bytes, PceE
         found: file.len() as u64,
     };
     let start = usize::try_from(entry.offset).ok();
-    let end = entry.offset.checked_add(entry.length).and_then(|end| usize::try_from(end).ok());
+    let end = entry
+        .offset
+        .checked_add(entry.length)
+        .and_then(|end| usize::try_from(end).ok());
     let (Some(start), Some(end)) = (start, end) else {
         return Err(truncated);
     };
@@ -219,7 +229,13 @@ fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, PceError> {
     }
     let decode = |(index, value): (usize, &[u8; 32])| {
         let element: Option<Fr> = Fr::from_bytes_le(value).into();
-        element.ok_or_else(|| wrong(name, "elements below the modulus", format!("element {index}")))
+        element.ok_or_else(|| {
+            wrong(
+                name,
+                "elements below the modulus",
+                format!("element {index}"),
+            )
+        })
     };
     values.iter().enumerate().map(decode).collect()
 }

@@ -11,7 +11,10 @@ use rayon::prelude::*;
 /// A recording's rows are canonical (zero terms left out, ascending columns, coefficients by first use), so two circuits
 /// have the same hash exactly when their matrices are equal, whatever their namespaces.
 pub fn shape_hash(recorded: &Recorded) -> Result<ShapeHash, R1csError> {
-    let mut state = Params::new().hash_length(32).personal(b"cuzk shape v2").to_state();
+    let mut state = Params::new()
+        .hash_length(32)
+        .personal(b"cuzk shape v2")
+        .to_state();
     let shape = recorded.shape;
     for count in [
         shape.inputs,
@@ -25,7 +28,10 @@ pub fn shape_hash(recorded: &Recorded) -> Result<ShapeHash, R1csError> {
         state.update(&coefficient.to_bytes_le());
     }
     let hash_rows = |matrix: &Matrix| rows_hash(recorded, *matrix);
-    let rows: Vec<[u8; 32]> = Matrix::ALL.par_iter().map(hash_rows).collect::<Result<_, _>>()?;
+    let rows: Vec<[u8; 32]> = Matrix::ALL
+        .par_iter()
+        .map(hash_rows)
+        .collect::<Result<_, _>>()?;
     rows.iter().for_each(|rows| {
         state.update(rows);
     });
@@ -36,7 +42,10 @@ pub fn shape_hash(recorded: &Recorded) -> Result<ShapeHash, R1csError> {
 
 /// The hash of one matrix. The encoding of a block of rows tells where each row ends, so it is the rows that are hashed.
 fn rows_hash(recorded: &Recorded, matrix: Matrix) -> Result<[u8; 32], R1csError> {
-    let mut state = Params::new().hash_length(32).personal(b"cuzk rows v2").to_state();
+    let mut state = Params::new()
+        .hash_length(32)
+        .personal(b"cuzk rows v2")
+        .to_state();
     let mut block = RowsWriter::new(matrix.name());
     let rows = 0..recorded.shape.constraints;
     recorded.matrices.for_each_row(matrix, rows, |row| {

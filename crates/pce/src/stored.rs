@@ -6,9 +6,7 @@
 //! runs of equal differences. The rows themselves lie in sections of their own.
 
 use cuzk_curve::Bytes;
-use cuzk_r1cs::{
-    BLOCK_ROWS, Bitmap, Call, Column, ItemKind, Matrix, Rows, StoredItem, Template,
-};
+use cuzk_r1cs::{BLOCK_ROWS, Bitmap, Call, Column, ItemKind, Matrix, Rows, StoredItem, Template};
 
 use crate::PceError;
 use crate::format::{SECTIONS, TEMPLATES};
@@ -22,13 +20,20 @@ pub(crate) fn encode_templates(templates: &[Template]) -> Vec<u8> {
     out.push(templates.len() as u64);
     for template in templates {
         let own_rows = template.own(Matrix::A).len();
-        for count in [template.slots(), template.aux(), template.items().len() as u32, own_rows as u32] {
+        for count in [
+            template.slots(),
+            template.aux(),
+            template.items().len() as u32,
+            own_rows as u32,
+        ] {
             out.push(u64::from(count));
         }
         for matrix in Matrix::ALL {
             let rows = template.own(matrix);
             out.push(rows.terms());
-            rows.block_table().windows(2).for_each(|block| out.push(block[1] - block[0]));
+            rows.block_table()
+                .windows(2)
+                .for_each(|block| out.push(block[1] - block[0]));
         }
         encode_items(template, templates, &mut out);
     }
@@ -37,14 +42,20 @@ pub(crate) fn encode_templates(templates: &[Template]) -> Vec<u8> {
 
 fn encode_items(template: &Template, templates: &[Template], out: &mut Numbers) {
     let mut expected = 0i64;
-    let ends = template.items().iter().skip(1).map(|item| item.first_row).chain([template.rows()]);
+    let ends = template
+        .items()
+        .iter()
+        .skip(1)
+        .map(|item| item.first_row)
+        .chain([template.rows()]);
     for (item, end) in template.items().iter().zip(ends) {
         match &item.kind {
             ItemKind::Rows { .. } => out.push(u64::from(end - item.first_row) << 1),
             ItemKind::Call(call) => {
                 out.push(u64::from(call.template) << 1 | 1);
                 out.push(zigzag(i64::from(call.offset) - expected));
-                expected = i64::from(call.offset) + i64::from(templates[call.template as usize].aux());
+                expected =
+                    i64::from(call.offset) + i64::from(templates[call.template as usize].aux());
                 encode_columns(template.arguments_of(call), out);
             }
         }
@@ -54,15 +65,21 @@ fn encode_items(template: &Template, templates: &[Template], out: &mut Numbers) 
 /// Columns as runs: a difference to the last column of the same kind, and how often it is repeated.
 fn encode_columns(columns: &[Column], out: &mut Numbers) {
     let mut last = [0i64; 2];
-    let mut rest = columns.iter().map(|column| match *column {
-        Column::Dense(index) => (0, i64::from(index)),
-        Column::Sparse(index) => (1, i64::from(index)),
-    }).peekable();
+    let mut rest = columns
+        .iter()
+        .map(|column| match *column {
+            Column::Dense(index) => (0, i64::from(index)),
+            Column::Sparse(index) => (1, i64::from(index)),
+        })
+        .peekable();
     while let Some((space, index)) = rest.next() {
         let difference = index - last[space];
         last[space] = index;
         let mut count = 1;
-        while rest.next_if(|&(next, index)| next == space && index - last[space] == difference).is_some() {
+        while rest
+            .next_if(|&(next, index)| next == space && index - last[space] == difference)
+            .is_some()
+        {
             last[space] += difference;
             count += 1;
         }
@@ -72,8 +89,15 @@ fn encode_columns(columns: &[Column], out: &mut Numbers) {
 }
 
 /// The templates of a file, with the sections of their rows.
-pub(crate) fn decode_templates(bytes: &[u8], sections: [&Bytes; 3]) -> Result<Vec<Template>, PceError> {
-    let mut numbers = Reader { section: SECTIONS[TEMPLATES], bytes, position: 0 };
+pub(crate) fn decode_templates(
+    bytes: &[u8],
+    sections: [&Bytes; 3],
+) -> Result<Vec<Template>, PceError> {
+    let mut numbers = Reader {
+        section: SECTIONS[TEMPLATES],
+        bytes,
+        position: 0,
+    };
     let mut positions = [0; 3];
     let count = numbers.count()?;
     // A run of columns may be long, so what they take in memory is held to what the file has of rows.
@@ -81,10 +105,19 @@ pub(crate) fn decode_templates(bytes: &[u8], sections: [&Bytes; 3]) -> Result<Ve
     let mut arguments_left = size.saturating_mul(ARGUMENTS_A_BYTE);
     let mut templates: Vec<Template> = Vec::new();
     for _ in 0..count {
-        let template = decode_template(&mut numbers, sections, &mut positions, &templates, &mut arguments_left)?;
+        let template = decode_template(
+            &mut numbers,
+            sections,
+            &mut positions,
+            &templates,
+            &mut arguments_left,
+        )?;
         templates.push(template);
     }
-    let read = positions.iter().zip(sections).all(|(position, rows)| *position == rows.len());
+    let read = positions
+        .iter()
+        .zip(sections)
+        .all(|(position, rows)| *position == rows.len());
     if numbers.position == bytes.len() && read {
         Ok(templates)
     } else {
@@ -115,10 +148,15 @@ fn decode_template(
             blocks.push(end);
         }
         let start = positions[index];
-        let stop = usize::try_from(end).ok().and_then(|end| start.checked_add(end));
+        let stop = usize::try_from(end)
+            .ok()
+            .and_then(|end| start.checked_add(end));
         let rows = stop.and_then(|stop| sections[index].slice(start..stop));
         let Some(rows) = rows else {
-            return Err(numbers.wrong("rows that the file has", format!("{end} bytes of {}", matrix.name())));
+            return Err(numbers.wrong(
+                "rows that the file has",
+                format!("{end} bytes of {}", matrix.name()),
+            ));
         };
         positions[index] = start + rows.len();
         own[index] = Rows::from_parts(matrix.name(), rows, blocks, own_rows, terms)?;
@@ -143,7 +181,9 @@ fn decode_items(
             items.push(StoredItem::Rows(rows));
             continue;
         }
-        let template = usize::try_from(head >> 1).ok().and_then(|index| earlier.get(index));
+        let template = usize::try_from(head >> 1)
+            .ok()
+            .and_then(|index| earlier.get(index));
         let Some(called) = template else {
             return Err(numbers.wrong("a call of an earlier template", head >> 1));
         };
@@ -188,7 +228,11 @@ fn decode_columns(
             let index = u32::try_from(last[space].wrapping_add(difference));
             let index = index.map_err(|_| numbers.wrong("a column of 32 bits", difference))?;
             last[space] = i64::from(index);
-            columns.push(if space == 0 { Column::Dense(index) } else { Column::Sparse(index) });
+            columns.push(if space == 0 {
+                Column::Dense(index)
+            } else {
+                Column::Sparse(index)
+            });
         }
     }
     Ok(())
@@ -218,7 +262,11 @@ pub(crate) fn encode_bitmap(bits: &Bitmap) -> Vec<u8> {
 }
 
 /// A stored bitmap of `len` bits.
-pub(crate) fn decode_bitmap(bytes: &[u8], section: &'static str, len: usize) -> Result<Bitmap, PceError> {
+pub(crate) fn decode_bitmap(
+    bytes: &[u8],
+    section: &'static str,
+    len: usize,
+) -> Result<Bitmap, PceError> {
     let wrong = |found: String| PceError::Section {
         section,
         wanted: format!("{len} bits"),
@@ -226,7 +274,11 @@ pub(crate) fn decode_bitmap(bytes: &[u8], section: &'static str, len: usize) -> 
     };
     let wanted = len.div_ceil(64);
     let mut words: Vec<u64> = Vec::with_capacity(wanted);
-    let mut numbers = Reader { section, bytes, position: 0 };
+    let mut numbers = Reader {
+        section,
+        bytes,
+        position: 0,
+    };
     while words.len() < wanted {
         let head = numbers.next()?;
         let run = usize::try_from(head >> 2).unwrap_or(usize::MAX);
@@ -237,9 +289,17 @@ pub(crate) fn decode_bitmap(bytes: &[u8], section: &'static str, len: usize) -> 
             ZEROS => words.resize(words.len() + run, 0),
             ONES => words.resize(words.len() + run, u64::MAX),
             LITERAL => {
-                let literal = bytes.get(numbers.position..).and_then(|rest| rest.get(..8 * run));
+                let literal = bytes
+                    .get(numbers.position..)
+                    .and_then(|rest| rest.get(..8 * run));
                 let literal = literal.ok_or_else(|| wrong("fewer bytes than words".to_owned()))?;
-                words.extend(literal.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
+                words.extend(
+                    literal
+                        .as_chunks::<8>()
+                        .0
+                        .iter()
+                        .map(|word| u64::from_le_bytes(*word)),
+                );
                 numbers.position += 8 * run;
             }
             other => return Err(wrong(format!("a run of kind {other}"))),
@@ -303,7 +363,8 @@ impl Reader<'_> {
     /// A number as a difference to another.
     fn near(&mut self, expected: i64) -> Result<u32, PceError> {
         let difference = unzigzag(self.next()?);
-        u32::try_from(expected + difference).map_err(|_| self.wrong("a number of 32 bits", difference))
+        u32::try_from(expected + difference)
+            .map_err(|_| self.wrong("a number of 32 bits", difference))
     }
 
     /// A count of things of at least a byte each.

@@ -125,20 +125,32 @@ fn repeated_blocks_are_stored_once() {
     let few = Pce::compile(record(&circuit(vec![Step::Repeat(3, gadget(200))]))).unwrap();
     let many = Pce::compile(record(&circuit(vec![Step::Repeat(300, gadget(200))]))).unwrap();
     assert_eq!(many.shape.constraints, 100 * few.shape.constraints);
-    assert_eq!(many.matrices.templates().len(), few.matrices.templates().len());
+    assert_eq!(
+        many.matrices.templates().len(),
+        few.matrices.templates().len()
+    );
     let plain = circuit(vec![Step::Repeat(300, gadget(200))]).without_namespaces();
     let plain = Pce::compile(record(&plain)).unwrap();
-    assert_eq!(plain.matrices.templates().len(), 1, "rows in no namespace stay rows of the root");
+    assert_eq!(
+        plain.matrices.templates().len(),
+        1,
+        "rows in no namespace stay rows of the root"
+    );
     assert_eq!(many.hash, plain.hash);
     let (templates, rows) = (file(&many).len(), file(&plain).len());
-    assert!(40 * templates < rows, "{templates} bytes, {rows} as plain rows");
+    assert!(
+        40 * templates < rows,
+        "{templates} bytes, {rows} as plain rows"
+    );
 }
 
 #[test]
 fn names_do_not_matter_and_content_does() {
     let two = |first: Vec<Step>, second: Vec<Step>| {
         let before = (0..3).map(Step::Aux);
-        let steps = before.chain([Step::Repeat(1, first), Step::Repeat(1, second)]).collect();
+        let steps = before
+            .chain([Step::Repeat(1, first), Step::Repeat(1, second)])
+            .collect();
         record(&circuit(steps)).matrices.templates().len()
     };
     assert_eq!(two(gadget(40), gadget(40)), 2, "one template and the root");
@@ -146,20 +158,40 @@ fn names_do_not_matter_and_content_does() {
     let mut other = gadget(40);
     other[7] = Step::Round(5);
     assert_eq!(two(gadget(40), other), 3, "another coefficient");
-    assert_eq!(two(gadget(3), gadget(3)), 1, "too few rows to be worth a call");
+    assert_eq!(
+        two(gadget(3), gadget(3)),
+        1,
+        "too few rows to be worth a call"
+    );
 }
 
 /// The class of a repeated block's variables depends on what its call knows of its slots.
 #[test]
 fn classes_follow_the_arguments() {
-    let block = || Step::Repeat(1, gadget(0).into_iter().chain((0..60).map(|_| Step::Round(0))).collect());
+    let block = || {
+        Step::Repeat(
+            1,
+            gadget(0)
+                .into_iter()
+                .chain((0..60).map(|_| Step::Round(0)))
+                .collect(),
+        )
+    };
     let bits = vec![Step::Bit(true), Step::Bit(true), Step::Bit(true), block()];
     let fields = vec![Step::Aux(9), Step::Aux(8), Step::Aux(7), block()];
-    for (steps, name) in [(bits.clone(), "bits"), (fields.clone(), "fields"), ([bits, fields].concat(), "both")] {
+    for (steps, name) in [
+        (bits.clone(), "bits"),
+        (fields.clone(), "fields"),
+        ([bits, fields].concat(), "both"),
+    ] {
         let circuit = circuit(steps);
         let templates = Pce::compile(record(&circuit)).unwrap();
         let plain = Pce::compile(record(&circuit.without_namespaces())).unwrap();
-        assert_eq!(templates.field_class.bits(), plain.field_class.bits(), "{name}");
+        assert_eq!(
+            templates.field_class.bits(),
+            plain.field_class.bits(),
+            "{name}"
+        );
     }
 }
 

@@ -32,7 +32,10 @@ impl CompactR1cs {
 
     /// Non-zeros of A, B and C together.
     pub fn terms(&self) -> u64 {
-        Matrix::ALL.iter().map(|&matrix| self.matrices.terms(matrix)).sum()
+        Matrix::ALL
+            .iter()
+            .map(|&matrix| self.matrices.terms(matrix))
+            .sum()
     }
 
     /// Slots of a packed witness: inputs and aux variables of the field class.
@@ -92,7 +95,11 @@ impl Density {
     pub fn new(matrices: &Matrices, [a, b]: [[Bitmap; 2]; 2]) -> Result<Self, R1csError> {
         let [_, a_aux] = matrices.touched(Matrix::A, a)?;
         let [b_inputs, b_aux] = matrices.touched(Matrix::B, b)?;
-        Ok(Self { a_aux, b_inputs, b_aux })
+        Ok(Self {
+            a_aux,
+            b_inputs,
+            b_aux,
+        })
     }
 
     /// The variables of the key's A query.

@@ -25,10 +25,14 @@ impl CompactR1cs {
         out: &mut [Fr],
     ) -> Result<(), R1csError> {
         let (kernel, out) = self.kernel(witness, out)?;
-        out.par_chunks_mut(PIECE_ROWS).enumerate().try_for_each(|(piece, out)| {
-            let first = piece * PIECE_ROWS;
-            kernel.rows(matrix, first..first + out.len(), |row, value| out[row - first] = value)
-        })
+        out.par_chunks_mut(PIECE_ROWS)
+            .enumerate()
+            .try_for_each(|(piece, out)| {
+                let first = piece * PIECE_ROWS;
+                kernel.rows(matrix, first..first + out.len(), |row, value| {
+                    out[row - first] = value
+                })
+            })
     }
 
     /// [`CompactR1cs::evaluate`] on the calling thread alone.
@@ -77,14 +81,22 @@ impl CompactR1cs {
         let wanted = self.shape.constraints;
         let Some(out) = out.get_mut(..wanted) else {
             let what = "room for a value a row";
-            return Err(R1csError::Count { what, wanted, found });
+            return Err(R1csError::Count {
+                what,
+                wanted,
+                found,
+            });
         };
         Ok((Kernel::new(self, witness), out))
     }
 
     fn fits(&self, witness: &PackedWitness) -> Result<(), R1csError> {
         for (what, wanted, found) in [
-            ("inputs of the witness", self.shape.inputs, witness.inputs().len()),
+            (
+                "inputs of the witness",
+                self.shape.inputs,
+                witness.inputs().len(),
+            ),
             ("aux of the witness", self.shape.aux, witness.bits().len()),
             ("slots of the witness", self.slots(), witness.slots().len()),
         ] {
@@ -105,7 +117,9 @@ fn check_piece(kernel: &Kernel<'_>, piece: usize) -> Result<(), R1csError> {
     let count = PIECE_ROWS.min(kernel.r1cs.shape.constraints - first);
     let mut values = [(); 3].map(|()| vec![Fr::ZERO; count]);
     for (matrix, out) in Matrix::ALL.into_iter().zip(&mut values) {
-        kernel.rows(matrix, first..first + count, |row, value| out[row - first] = value)?;
+        kernel.rows(matrix, first..first + count, |row, value| {
+            out[row - first] = value
+        })?;
     }
     let [a, b, c] = &values;
     match (0..count).find(|&i| a[i] * b[i] != c[i]) {
@@ -184,7 +198,11 @@ impl<'a> Kernel<'a> {
     ) {
         operands.clear();
         let (slots, locals) = decoded.variables(run.run);
-        operands.extend(slots.iter().map(|&slot| self.operand(run.slots[slot as usize])));
+        operands.extend(
+            slots
+                .iter()
+                .map(|&slot| self.operand(run.slots[slot as usize])),
+        );
         operands.extend(locals.iter().map(|&local| self.operand(run.base + local)));
         for own in run.own.clone() {
             let mut sum = Sum::default();
@@ -309,10 +327,16 @@ fn small_integer(value: &Fr) -> i64 {
         let small = bytes[8..].iter().all(|&b| b == 0) && low >> SMALL_BITS == 0;
         small.then_some(low as i64)
     };
-    magnitude(value).or_else(|| magnitude(&-value).map(|m| -m)).unwrap_or(LARGE)
+    magnitude(value)
+        .or_else(|| magnitude(&-value).map(|m| -m))
+        .unwrap_or(LARGE)
 }
 
 fn hex(value: &Fr) -> String {
-    let digits: String = value.to_bytes_be().iter().map(|b| format!("{b:02x}")).collect();
+    let digits: String = value
+        .to_bytes_be()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     format!("0x{digits}")
 }

@@ -18,9 +18,10 @@ pub use bitmap::{Bitmap, RankedBitmap};
 pub use compact::{CompactR1cs, Density, VariableSet};
 pub use driver::{Counts, Tally, synthesize};
 pub use matrices::{
-    Call, ColumnHasher, ColumnMap, Entry, Item, ItemKind, Matrices, Matrix, StoredItem, Template, TemplateWriter,
+    Call, ColumnHasher, ColumnMap, Entry, Item, ItemKind, Matrices, Matrix, StoredItem, Template,
+    TemplateWriter,
 };
-pub use rows::{BlockReader, Column, Rows, RowsWriter, Term, BLOCK_ROWS};
+pub use rows::{BLOCK_ROWS, BlockReader, Column, Rows, RowsWriter, Term};
 pub use shape::{Shape, ShapeHash};
 pub use witness::{Assignment, Escape, PackedWitness, Value};
 

@@ -63,7 +63,11 @@ impl Matrices {
     ) -> Result<Self, R1csError> {
         let Some(root) = templates.last() else {
             let what = "templates with the root";
-            return Err(R1csError::Count { what, wanted: 1, found: 0 });
+            return Err(R1csError::Count {
+                what,
+                wanted: 1,
+                found: 0,
+            });
         };
         for (what, wanted, found) in [
             ("slots of the root", shape.inputs, root.slots as usize),
@@ -71,7 +75,11 @@ impl Matrices {
             ("rows of the root", shape.constraints, root.rows as usize),
         ] {
             if wanted != found {
-                return Err(R1csError::Count { what, wanted, found });
+                return Err(R1csError::Count {
+                    what,
+                    wanted,
+                    found,
+                });
             }
         }
         check(&templates)?;
@@ -87,7 +95,11 @@ impl Matrices {
             let decode = |matrix| Decoded::new(template, matrix, matrices.coefficients);
             matrices.decoded.push(match occurrences {
                 0 | 1 => None,
-                _ => Some(Box::new([decode(Matrix::A)?, decode(Matrix::B)?, decode(Matrix::C)?])),
+                _ => Some(Box::new([
+                    decode(Matrix::A)?,
+                    decode(Matrix::B)?,
+                    decode(Matrix::C)?,
+                ])),
             });
         }
         Ok(matrices)
@@ -110,15 +122,24 @@ impl Matrices {
 
     /// Number of non-zeros of a matrix, every occurrence counted.
     pub fn terms(&self, matrix: Matrix) -> u64 {
-        let own = self.templates.iter().map(|template| template.own(matrix).terms());
-        own.zip(&self.occurrences).map(|(terms, n)| terms.saturating_mul(*n)).fold(0, u64::saturating_add)
+        let own = self
+            .templates
+            .iter()
+            .map(|template| template.own(matrix).terms());
+        own.zip(&self.occurrences)
+            .map(|(terms, n)| terms.saturating_mul(*n))
+            .fold(0, u64::saturating_add)
     }
 
     /// Bytes in memory: encoded and decoded rows, and calls.
     pub fn size_bytes(&self) -> usize {
         let template = |template: &Template| {
             size_of::<Template>()
-                + template.own.iter().map(crate::Rows::size_bytes).sum::<usize>()
+                + template
+                    .own
+                    .iter()
+                    .map(crate::Rows::size_bytes)
+                    .sum::<usize>()
                 + template.items.len() * size_of::<Item>()
                 + template.arguments.len() * size_of::<Column>()
         };
@@ -129,7 +150,9 @@ impl Matrices {
 
     #[inline]
     pub(crate) fn decoded(&self, template: usize, matrix: Matrix) -> Option<&Decoded> {
-        self.decoded[template].as_deref().map(|rows| &rows[matrix as usize])
+        self.decoded[template]
+            .as_deref()
+            .map(|rows| &rows[matrix as usize])
     }
 }
 
@@ -137,7 +160,10 @@ impl Matrices {
 fn check(templates: &[Template]) -> Result<(), R1csError> {
     let mut depths: Vec<u32> = Vec::with_capacity(templates.len());
     for (index, template) in templates.iter().enumerate() {
-        let wrong = |message| R1csError::Template { template: index, message };
+        let wrong = |message| R1csError::Template {
+            template: index,
+            message,
+        };
         let known = |column: &Column| match *column {
             Column::Dense(slot) => slot < template.slots,
             Column::Sparse(local) => local < template.aux,
@@ -159,12 +185,16 @@ fn check(templates: &[Template]) -> Result<(), R1csError> {
             }
             let after = u64::from(call.offset) + u64::from(called.aux);
             if u64::from(call.offset) < free || after > u64::from(template.aux) {
-                return Err(wrong("a call whose aux variables overlap those before or reach past the caller's"));
+                return Err(wrong(
+                    "a call whose aux variables overlap those before or reach past the caller's",
+                ));
             }
             free = after;
             // A call without rows would cost time that no count bounds.
             if called.rows == 0 || template.item_end(item_index) - item.first_row != called.rows {
-                return Err(wrong("a call of other rows than the template's, or of none"));
+                return Err(wrong(
+                    "a call of other rows than the template's, or of none",
+                ));
             }
             depth = depth.max(depths[call.template as usize] + 1);
         }

@@ -79,7 +79,8 @@ impl Rows {
             });
         }
         let ascending = blocks.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !ascending || blocks.first() != Some(&0) || blocks.last() != Some(&(bytes.len() as u64)) {
+        if !ascending || blocks.first() != Some(&0) || blocks.last() != Some(&(bytes.len() as u64))
+        {
             return Err(R1csError::Rows {
                 matrix: name,
                 block: 0,
@@ -269,7 +270,11 @@ impl<'a> OwnReader<'a> {
             }
             while reader.next_term()?.is_some() {}
         }
-        Ok(Self { rows, block, reader })
+        Ok(Self {
+            rows,
+            block,
+            reader,
+        })
     }
 
     /// Goes to the next row.
@@ -449,7 +454,15 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_written() {
-        for count in [0, 1, 2, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS] {
+        for count in [
+            0,
+            1,
+            2,
+            BLOCK_ROWS - 1,
+            BLOCK_ROWS,
+            BLOCK_ROWS + 1,
+            3 * BLOCK_ROWS,
+        ] {
             let rows = sample(count);
             let stored = write(&rows);
             assert_eq!(stored.len(), count);
@@ -481,7 +494,13 @@ mod tests {
         let parts = |blocks: Vec<u64>| Rows::from_parts("A", stored.bytes().clone(), blocks, 5, 0);
         let len = stored.bytes().len() as u64;
         assert!(parts(vec![0, len]).is_ok());
-        for blocks in [vec![], vec![0], vec![1, len], vec![0, len + 1], vec![0, 1, len]] {
+        for blocks in [
+            vec![],
+            vec![0],
+            vec![1, len],
+            vec![0, len + 1],
+            vec![0, 1, len],
+        ] {
             assert!(parts(blocks.clone()).is_err(), "{blocks:?}");
         }
     }

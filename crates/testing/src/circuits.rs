@@ -41,7 +41,14 @@ pub struct StepCircuit {
 
 /// Coefficients that matter: zero, ±1, powers of two, and others.
 fn coefficient() -> impl Strategy<Value = i64> {
-    prop_oneof![Just(0), Just(1), Just(-1), Just(2), Just(1 << 40), any::<i64>()]
+    prop_oneof![
+        Just(0),
+        Just(1),
+        Just(-1),
+        Just(2),
+        Just(1 << 40),
+        any::<i64>()
+    ]
 }
 
 fn terms() -> impl Strategy<Value = Vec<(usize, i64)>> {
@@ -149,7 +156,10 @@ impl Scope {
     }
 
     fn known(&self, value: Fr) -> Result<Fr, SynthesisError> {
-        assert!(!self.blank, "an alloc closure of a blank circuit was called");
+        assert!(
+            !self.blank,
+            "an alloc closure of a blank circuit was called"
+        );
         Ok(value)
     }
 
@@ -208,7 +218,8 @@ impl Scope {
                 cs.enforce(|| "product", |lc| lc + &a, |lc| lc + &b, |lc| lc + x);
             }
             Step::Round(coefficient) => {
-                let newest = |back: usize| self.variables[self.variables.len().saturating_sub(1 + back)];
+                let newest =
+                    |back: usize| self.variables[self.variables.len().saturating_sub(1 + back)];
                 let [(x, x_value), (y, y_value), (z, z_value)] = [0, 1, 2].map(newest);
                 let coefficient = signed(*coefficient);
                 let value = (x_value + coefficient * y_value) * z_value;

@@ -197,7 +197,11 @@ fn add_rows(
         let Some(value) = values.next() else {
             return Ok(());
         };
-        for &Term { column, coefficient } in row {
+        for &Term {
+            column,
+            coefficient,
+        } in row
+        {
             let sum = match column {
                 Column::Dense(input) => &mut inputs[input as usize],
                 Column::Sparse(variable) => &mut aux[variable as usize],

@@ -61,7 +61,11 @@ fn check(kind: Kind, circuit: &str, expected: [usize; 3]) {
     assert_eq!(filled.shape, blank.shape);
     assert_eq!(filled.coefficients, blank.coefficients);
     for matrix in Matrix::ALL {
-        assert!(all_rows(&filled, matrix) == all_rows(&blank, matrix), "matrix {}", matrix.name());
+        assert!(
+            all_rows(&filled, matrix) == all_rows(&blank, matrix),
+            "matrix {}",
+            matrix.name()
+        );
     }
 
     let assignment = witness(&*job, 0);

@@ -36,7 +36,9 @@ impl Hasher for ColumnHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+        bytes
+            .iter()
+            .for_each(|&byte| self.write_u64(u64::from(byte)));
     }
 
     fn write_u32(&mut self, value: u32) {
@@ -84,13 +86,18 @@ impl Decoded {
                         Column::Sparse(local) => local < template.aux,
                     };
                     if !known || term.coefficient >= coefficients {
-                        return Err(reader.error("a column or coefficient that the template does not have"));
+                        return Err(
+                            reader.error("a column or coefficient that the template does not have")
+                        );
                     }
                     let variable = *numbers.entry(term.column).or_insert_with(|| {
                         columns.push(term.column);
                         columns.len() as u32 - 1
                     });
-                    decoded.terms.push(LocalTerm { variable, coefficient: term.coefficient });
+                    decoded.terms.push(LocalTerm {
+                        variable,
+                        coefficient: term.coefficient,
+                    });
                 }
                 decoded.starts.push(decoded.terms.len() as u32);
             }
@@ -105,7 +112,10 @@ impl Decoded {
         let mut order: Vec<u32> = (0..columns.len() as u32).collect();
         order.sort_unstable_by_key(|&number| columns[number as usize]);
         let mut renumbered = vec![0; columns.len()];
-        let slots = columns.iter().filter(|column| matches!(column, Column::Dense(_))).count();
+        let slots = columns
+            .iter()
+            .filter(|column| matches!(column, Column::Dense(_)))
+            .count();
         let first = self.variables.len();
         self.bounds.extend([first as u32, (first + slots) as u32]);
         for (new, &old) in order.iter().enumerate() {

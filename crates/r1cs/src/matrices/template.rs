@@ -96,12 +96,16 @@ impl Template {
     /// The arguments of one call.
     pub fn arguments_of(&self, call: &Call) -> &[Column] {
         let first = call.first_argument as usize;
-        self.arguments.get(first..first + call.arguments as usize).unwrap_or(&[])
+        self.arguments
+            .get(first..first + call.arguments as usize)
+            .unwrap_or(&[])
     }
 
     /// The row after the last of item `index`.
     pub(super) fn item_end(&self, index: usize) -> u32 {
-        self.items.get(index + 1).map_or(self.rows, |next| next.first_row)
+        self.items
+            .get(index + 1)
+            .map_or(self.rows, |next| next.first_row)
     }
 
     /// Visits the rows and calls in order, as they stand: rows of called templates are not expanded.
@@ -110,12 +114,20 @@ impl Template {
         mut entry: impl FnMut(Entry<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let [a, b, c] = &self.own;
-        let mut readers = [OwnReader::seek(a, 0)?, OwnReader::seek(b, 0)?, OwnReader::seek(c, 0)?];
+        let mut readers = [
+            OwnReader::seek(a, 0)?,
+            OwnReader::seek(b, 0)?,
+            OwnReader::seek(c, 0)?,
+        ];
         let mut row: [Vec<Term>; 3] = Default::default();
         for (index, item) in self.items.iter().enumerate() {
             match &item.kind {
                 ItemKind::Call(call) => {
-                    entry(Entry::Call(call.template, call.offset, self.arguments_of(call)))?;
+                    entry(Entry::Call(
+                        call.template,
+                        call.offset,
+                        self.arguments_of(call),
+                    ))?;
                 }
                 ItemKind::Rows { .. } => {
                     for _ in item.first_row..self.item_end(index) {
@@ -135,7 +147,11 @@ impl Template {
         (self.slots, self.aux, self.rows) == (other.slots, other.aux, other.rows)
             && self.items == other.items
             && self.arguments == other.arguments
-            && self.own.iter().zip(&other.own).all(|(a, b)| a.bytes()[..] == b.bytes()[..])
+            && self
+                .own
+                .iter()
+                .zip(&other.own)
+                .all(|(a, b)| a.bytes()[..] == b.bytes()[..])
     }
 }
 
@@ -169,7 +185,13 @@ impl TemplateWriter {
 
     /// Appends a row: the terms of A, B and C.
     pub fn push_row(&mut self, row: [&[Term]; 3]) {
-        if !matches!(self.items.last(), Some(Item { kind: ItemKind::Rows { .. }, .. })) {
+        if !matches!(
+            self.items.last(),
+            Some(Item {
+                kind: ItemKind::Rows { .. },
+                ..
+            })
+        ) {
             self.items.push(Item {
                 first_row: self.rows as u32,
                 kind: ItemKind::Rows {
@@ -249,7 +271,10 @@ impl Template {
             let first_row = rows.min(u64::from(u32::MAX)) as u32;
             match *item {
                 StoredItem::Rows(count) => {
-                    let kind = ItemKind::Rows { first: first as u32, run };
+                    let kind = ItemKind::Rows {
+                        first: first as u32,
+                        run,
+                    };
                     items.push(Item { first_row, kind });
                     run += 1;
                     first += u64::from(count);
@@ -263,7 +288,11 @@ impl Template {
             }
             if rows > u64::from(u32::MAX) {
                 let limit = u32::MAX as usize;
-                return Err(R1csError::TooLarge { what: "rows of a template", limit, found: rows as usize });
+                return Err(R1csError::TooLarge {
+                    what: "rows of a template",
+                    limit,
+                    found: rows as usize,
+                });
             }
         }
         for rows in &own {
@@ -275,6 +304,13 @@ impl Template {
                 });
             }
         }
-        Ok(Self { slots, aux, rows: rows as u32, own, items, arguments })
+        Ok(Self {
+            slots,
+            aux,
+            rows: rows as u32,
+            own,
+            items,
+            arguments,
+        })
     }
 }

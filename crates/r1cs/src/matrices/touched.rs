@@ -25,7 +25,10 @@ impl Matrices {
     /// density: the rest follows from few rows.
     pub fn touched_once(&self, matrix: Matrix) -> Result<[Bitmap; 2], R1csError> {
         let aux = self.templates.last().map_or(0, |root| root.aux);
-        let mut found = [Bitmap::zeros(self.inputs as usize), Bitmap::zeros(aux as usize)];
+        let mut found = [
+            Bitmap::zeros(self.inputs as usize),
+            Bitmap::zeros(aux as usize),
+        ];
         self.walk_once(&mut |instance, template| {
             let mut reader = OwnReader::seek(template.own(matrix), 0)?;
             for _ in 0..template.own(matrix).len() {
@@ -40,7 +43,9 @@ impl Matrices {
                     match known {
                         Some(Column::Dense(input)) => found[0].set(input as usize),
                         Some(Column::Sparse(aux)) => found[1].set(aux as usize),
-                        None => return Err(reader.error("a column that the template does not have")),
+                        None => {
+                            return Err(reader.error("a column that the template does not have"));
+                        }
                     }
                 }
             }
@@ -62,7 +67,9 @@ impl Matrices {
                 if let ItemKind::Call(call) = item.kind
                     && let Some(called) = &memo[call.template as usize]
                 {
-                    found.aux.union_at((instance.base + call.offset) as usize, &called.aux);
+                    found
+                        .aux
+                        .union_at((instance.base + call.offset) as usize, &called.aux);
                     let arguments = template.arguments_of(&call);
                     for slot in called.slots.iter_ones() {
                         found.set(match arguments[slot] {
@@ -90,8 +97,12 @@ impl Matrices {
                     match item.kind {
                         ItemKind::Rows { run, .. } => {
                             let (slots, locals) = decoded.variables(run);
-                            slots.iter().for_each(|&slot| touched.slots.set(slot as usize));
-                            locals.iter().for_each(|&local| touched.aux.set(local as usize));
+                            slots
+                                .iter()
+                                .for_each(|&slot| touched.slots.set(slot as usize));
+                            locals
+                                .iter()
+                                .for_each(|&local| touched.aux.set(local as usize));
                         }
                         // What occurs often is called by what occurs often or once, so a callee here has a memo.
                         ItemKind::Call(call) => {

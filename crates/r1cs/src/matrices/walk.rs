@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::template::ItemKind;
 use super::Matrices;
+use super::template::ItemKind;
 use crate::rows::OwnReader;
 use crate::{Column, Matrix, R1csError, Term};
 
@@ -51,14 +51,18 @@ impl<F: FnMut(Run<'_>) -> Result<(), R1csError>> Walk<'_, F> {
     /// Visits the rows `first..end` of an instance.
     fn enter(&mut self, instance: Instance, first: u32, end: u32) -> Result<(), R1csError> {
         let template = &self.matrices.templates[instance.template];
-        let start = template.items.partition_point(|item| item.first_row <= first);
+        let start = template
+            .items
+            .partition_point(|item| item.first_row <= first);
         for index in start.saturating_sub(1)..template.items.len() {
             let item = template.items[index];
             if item.first_row >= end {
                 break;
             }
             let from = first.max(item.first_row) - item.first_row;
-            let to = end.min(template.item_end(index)).saturating_sub(item.first_row);
+            let to = end
+                .min(template.item_end(index))
+                .saturating_sub(item.first_row);
             if from >= to {
                 continue;
             }
