@@ -1,10 +1,10 @@
-//! A·w and B·w from the compact rows.
+//! A·w and B·w from the templates.
 
 use std::sync::Arc;
 
 use cuzk_backend::{BackendError, Evaluations, MatVec};
 use cuzk_curve::{Fr, zeros};
-use cuzk_r1cs::{CompactR1cs, PackedWitness};
+use cuzk_r1cs::{CompactR1cs, Matrix, PackedWitness};
 
 use crate::CpuBackend;
 
@@ -27,11 +27,11 @@ impl MatVec for CpuBackend {
     ) -> Result<Evaluations<Vec<Fr>>, BackendError> {
         let shape = matrices.shape;
         let mut a = zeros(shape.domain());
-        matrices.evaluate(&matrices.a, witness, &mut a)?;
+        matrices.evaluate(Matrix::A, witness, &mut a)?;
         // The row of input i is input_i * 0 = 0, so B stays zero there.
         a[shape.constraints..shape.rows()].copy_from_slice(witness.inputs());
         let mut b = zeros(shape.domain());
-        matrices.evaluate(&matrices.b, witness, &mut b)?;
+        matrices.evaluate(Matrix::B, witness, &mut b)?;
         Ok(Evaluations { a, b })
     }
 }

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use cuzk_curve::{EncodedPoints, Fr, G1, G2, Group};
-use cuzk_r1cs::{Column, CompactR1cs, PackedWitness, R1csError, Rows, VariableSet};
+use cuzk_r1cs::{Column, CompactR1cs, Matrix, PackedWitness, R1csError, VariableSet};
 use ff::{Field, PrimeField};
 use group::prime::PrimeCurveAffine;
 use group::{Curve, Group as _};
@@ -322,12 +322,12 @@ pub fn matrices<B: Backend>(
         ])
     };
     let [a, b] = run().map_err(failed("mat_vec", size))?;
-    let wanted = |rows, input_rows| {
-        let values = padded(r1cs, rows, witness, input_rows).map_err(BackendError::from);
+    let wanted = |matrix, input_rows| {
+        let values = padded(r1cs, matrix, witness, input_rows).map_err(BackendError::from);
         values.map_err(failed("mat_vec", size))
     };
-    equal("mat_vec", size, "A", (a, wanted(&r1cs.a, true)?))?;
-    equal("mat_vec", size, "B", (b, wanted(&r1cs.b, false)?))?;
+    equal("mat_vec", size, "A", (a, wanted(Matrix::A, true)?))?;
+    equal("mat_vec", size, "B", (b, wanted(Matrix::B, false)?))?;
     queries::<B, G1>(backend, r1cs, witness, rng)?;
     queries::<B, G2>(backend, r1cs, witness, rng)
 }
@@ -335,22 +335,22 @@ pub fn matrices<B: Backend>(
 /// A matrix times the witness term by term, with input rows (A has them) and zeros up to the domain.
 fn padded(
     r1cs: &CompactR1cs,
-    rows: &Rows,
+    matrix: Matrix,
     witness: &PackedWitness,
     input_rows: bool,
 ) -> Result<Vec<Fr>, R1csError> {
     let mut out = Vec::with_capacity(r1cs.shape.domain());
-    for block in 0..rows.block_count() {
-        let mut reader = rows.block(block);
-        while reader.next_row()?.is_some() {
-            let mut sum = Fr::ZERO;
-            while let Some(term) = reader.next_term()? {
-                let value = witness.value(term.column).map_or(Fr::ZERO, Fr::from);
-                sum += r1cs.coefficients[term.coefficient as usize] * value;
-            }
-            out.push(sum);
-        }
-    }
+    let rows = 0..r1cs.shape.constraints;
+    r1cs.matrices.for_each_row(matrix, rows, |row| {
+        let values = row.iter().map(|term| {
+            let value = witness
+                .value(r1cs.place(term.column))
+                .map_or(Fr::ZERO, Fr::from);
+            r1cs.coefficients[term.coefficient as usize] * value
+        });
+        out.push(values.sum());
+        Ok(())
+    })?;
     if input_rows {
         out.extend_from_slice(witness.inputs());
     }
@@ -390,13 +390,10 @@ fn queries<B: Backend, G: Group>(
 /// The values of a set's variables, in the order of their points.
 fn variables(r1cs: &CompactR1cs, set: &VariableSet, witness: &PackedWitness) -> Vec<Fr> {
     let inputs = set.inputs.iter_ones().map(|i| Column::Dense(i as u32));
-    let aux = set.aux.iter_ones().map(|j| {
-        if r1cs.field_class.bits().get(j) {
-            Column::Dense((r1cs.shape.inputs + r1cs.field_class.rank(j)) as u32)
-        } else {
-            Column::Sparse(j as u32)
-        }
-    });
+    let aux = set
+        .aux
+        .iter_ones()
+        .map(|j| r1cs.place(Column::Sparse(j as u32)));
     let value = |column| witness.value(column).map_or(Fr::ZERO, Fr::from);
     inputs.chain(aux).map(value).collect()
 }

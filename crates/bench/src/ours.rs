@@ -8,7 +8,7 @@ use cuzk_groth16::{Blinding, Prover, keygen};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{Job, by_id};
-use cuzk_r1cs::Assignment;
+use cuzk_r1cs::{Assignment, Matrix};
 use cuzk_synth::Kind;
 use rand_core::OsRng;
 
@@ -36,7 +36,7 @@ pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
 }
 
 /// Blank circuit to a key on disk.
-pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
+pub fn keygen(_: &Workshop, kind: Kind) -> anyhow::Result<f64> {
     let (proof_type, circuit) = circuit(kind)?;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("key.params");
@@ -61,10 +61,10 @@ pub fn evaluate(
         seconds(|| {
             let mut a = zeros(pce.shape.constraints);
             pce.r1cs()
-                .evaluate_single_threaded(&pce.a, &witness, &mut a)?;
+                .evaluate_single_threaded(Matrix::A, &witness, &mut a)?;
             let mut b = zeros(pce.shape.constraints);
             pce.r1cs()
-                .evaluate_single_threaded(&pce.b, &witness, &mut b)?;
+                .evaluate_single_threaded(Matrix::B, &witness, &mut b)?;
             Ok((a, b))
         })
     })

@@ -1,5 +1,6 @@
 //! RecordingCS: a circuit to its matrices, without a witness. No alloc closure is ever called.
 
+mod blocks;
 mod coefficients;
 mod recording;
 

@@ -2,35 +2,27 @@
 
 use bellpepper_core::{ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use cuzk_curve::Fr;
-use cuzk_r1cs::{Column, Counts, R1csError, Rows, RowsWriter, Shape, Tally, Term};
+use cuzk_r1cs::{Column, Counts, Matrices, R1csError, Shape, Tally, Template, Term};
 use ff::Field;
 
 use crate::Coefficients;
+use crate::blocks::Blocks;
 
 /// A constraint system that keeps the matrices and nothing else.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RecordingCS {
     inputs: usize,
     aux: usize,
     coefficients: Coefficients,
-    matrices: [RowsWriter; 3],
-}
-
-impl Default for RecordingCS {
-    fn default() -> Self {
-        Self {
-            inputs: 0,
-            aux: 0,
-            coefficients: Coefficients::default(),
-            matrices: ["A", "B", "C"].map(RowsWriter::new),
-        }
-    }
+    blocks: Blocks,
+    /// What a child's templates could not be read for: reported at the end, for `extend` returns nothing.
+    failed: Option<R1csError>,
 }
 
 /// A circuit's matrices as recorded: `Dense` columns are inputs, `Sparse` columns aux variables.
 ///
 /// Terms with coefficient zero are left out; a row's inputs come first, each kind in ascending order. So equal circuits
-/// give equal bytes.
+/// have equal rows, though the namespaces of one may make other templates of them.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Inputs, aux and constraints.
@@ -38,7 +30,7 @@ pub struct Recorded {
     /// The distinct coefficients in order of first use, after 1 and -1.
     pub coefficients: Vec<Fr>,
     /// A, B and C.
-    pub matrices: [Rows; 3],
+    pub matrices: Matrices,
 }
 
 impl RecordingCS {
@@ -49,7 +41,7 @@ impl RecordingCS {
         let shape = Shape {
             inputs: self.inputs,
             aux: self.aux,
-            constraints: self.matrices[0].len(),
+            constraints: self.blocks.rows(),
         };
         let limit = u32::MAX as usize - 1;
         for (what, found) in [
@@ -60,28 +52,57 @@ impl RecordingCS {
                 return Err(R1csError::TooLarge { what, limit, found });
             }
         }
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let templates = self.blocks.finish(shape.inputs as u32, shape.aux as u32);
+        let coefficients = self.coefficients.values().to_vec();
         Ok(Recorded {
             shape,
-            coefficients: self.coefficients.values().to_vec(),
-            matrices: self.matrices.map(RowsWriter::finish),
+            matrices: Matrices::new(templates, shape, coefficients.len())?,
+            coefficients,
         })
     }
 
-    fn push(&mut self, matrix: usize, lc: &LinearCombination<Fr>) {
-        let coefficients = &mut self.coefficients;
-        let present = |coefficient: &Fr| !bool::from(coefficient.is_zero());
-        let count = lc.iter_inputs().filter(|(_, c)| present(c)).count()
-            + lc.iter_aux().filter(|(_, c)| present(c)).count();
+    /// Takes one linear combination of a row and returns its number of terms.
+    fn push(&mut self, lc: &LinearCombination<Fr>) -> u32 {
+        let mut count = 0;
         let inputs = lc.iter_inputs().map(|(i, c)| (Column::Dense(*i as u32), c));
         let aux = lc.iter_aux().map(|(j, c)| (Column::Sparse(*j as u32), c));
-        let terms = inputs
-            .chain(aux)
-            .filter(|(_, c)| present(c))
-            .map(|(column, c)| Term {
-                column,
-                coefficient: coefficients.intern(c),
-            });
-        self.matrices[matrix].push_row(count, terms);
+        for (column, coefficient) in inputs.chain(aux) {
+            if !bool::from(coefficient.is_zero()) {
+                let coefficient = self.coefficients.intern(coefficient);
+                self.blocks.push_term(Term {
+                    column,
+                    coefficient,
+                });
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Appends what a child recorded, as a block of its own.
+    fn append(&mut self, child: Vec<Template>, other: &Self) {
+        // The child's input 0 is its own ONE and stands for ours; its other inputs follow ours.
+        let (inputs, aux) = (self.inputs as u32, self.aux as u32);
+        let moved = |column| match column {
+            Column::Dense(0) => Column::Dense(0),
+            Column::Dense(i) => Column::Dense(inputs + i - 1),
+            Column::Sparse(j) => Column::Sparse(aux + j),
+        };
+        let values = other.coefficients.values();
+        let coefficients: Vec<u32> = values
+            .iter()
+            .map(|value| self.coefficients.intern(value))
+            .collect();
+        self.blocks.open(self.aux);
+        if let Err(error) = self.blocks.append(child, &coefficients, aux, moved) {
+            self.failed.get_or_insert(error);
+        }
+        self.inputs += other.inputs.saturating_sub(1);
+        self.aux += other.aux;
+        self.blocks.close(self.aux);
     }
 }
 
@@ -129,9 +150,12 @@ impl ConstraintSystem<Fr> for RecordingCS {
         LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
         LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
     {
-        self.push(0, &a(LinearCombination::zero()));
-        self.push(1, &b(LinearCombination::zero()));
-        self.push(2, &c(LinearCombination::zero()));
+        let counts = [
+            self.push(&a(LinearCombination::zero())),
+            self.push(&b(LinearCombination::zero())),
+            self.push(&c(LinearCombination::zero())),
+        ];
+        self.blocks.close_row(counts);
     }
 
     fn push_namespace<NR, N>(&mut self, _: N)
@@ -139,9 +163,12 @@ impl ConstraintSystem<Fr> for RecordingCS {
         NR: Into<String>,
         N: FnOnce() -> NR,
     {
+        self.blocks.open(self.aux);
     }
 
-    fn pop_namespace(&mut self) {}
+    fn pop_namespace(&mut self) {
+        self.blocks.close(self.aux);
+    }
 
     fn get_root(&mut self) -> &mut Self {
         self
@@ -152,26 +179,10 @@ impl ConstraintSystem<Fr> for RecordingCS {
     }
 
     fn extend(&mut self, other: &Self) {
-        // The child's input 0 is its own ONE and stands for ours; its other inputs follow ours.
-        let (inputs, aux) = (self.inputs as u32, self.aux as u32);
-        let moved = |column| match column {
-            Column::Dense(0) => Column::Dense(0),
-            Column::Dense(i) => Column::Dense(inputs + i - 1),
-            Column::Sparse(j) => Column::Sparse(aux + j),
-        };
-        let coefficients: Vec<u32> = other
-            .coefficients
-            .values()
-            .iter()
-            .map(|value| self.coefficients.intern(value))
-            .collect();
-        for (own, child) in self.matrices.iter_mut().zip(&other.matrices) {
-            own.append(child, |term| Term {
-                column: moved(term.column),
-                coefficient: coefficients[term.coefficient as usize],
-            });
-        }
-        self.inputs += other.inputs.saturating_sub(1);
-        self.aux += other.aux;
+        let child = other
+            .blocks
+            .clone()
+            .finish(other.inputs as u32, other.aux as u32);
+        self.append(child, other);
     }
 }

@@ -5,12 +5,14 @@
 //! booleanity rows, AND, XOR, choice and majority gadgets in any sign, whatever circuit they come from. Choices that the
 //! row before forbids are left out where it is about the same variables: a majority gadget's first row defines the
 //! product that its second row uses. Rows are taken once, in order; the answer for a row's form is remembered, since a
-//! circuit has few forms.
+//! circuit has few forms. So is the answer for a repeated template whose slots are known as well as they were: it is
+//! taken once, not at each call. What a template says must not depend on where it stands, so it has no row before.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use cuzk_curve::Fr;
-use cuzk_r1cs::{Bitmap, Column, Term, small_integer};
+use cuzk_r1cs::{Bitmap, Column, Entry, Matrices, R1csError, Term, small_integer};
 
 /// Rows of more terms than this define no boolean.
 const MAX_TERMS: usize = 12;
@@ -21,11 +23,49 @@ const ONE: u32 = 0;
 /// Local number of the variable that is asked for.
 const UNKNOWN: u32 = 1;
 
+/// The aux variables of a circuit that its constraints allow only 0 and 1.
+pub(crate) fn boolean_aux(
+    matrices: &Matrices,
+    inputs: usize,
+    aux: usize,
+    coefficients: &[Fr],
+) -> Result<Bitmap, R1csError> {
+    let mut classifier = Classifier::new(aux, coefficients);
+    let slots: Vec<Column> = (0..inputs as u32).map(Column::Dense).collect();
+    let root = matrices.templates().len() - 1;
+    let instance = Instance {
+        template: root,
+        base: 0,
+        slots: &slots,
+    };
+    classifier.instance(matrices, &mut HashMap::new(), instance)?;
+    Ok(classifier.boolean)
+}
+
+/// What is known of a template's slot.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+enum SlotClass {
+    One,
+    Input,
+    Boolean,
+    Unknown,
+}
+
+/// Which variables a template makes boolean: its aux variables, then its slots. By template and its slots' classes.
+type Remembered = HashMap<(u32, Vec<SlotClass>), Rc<Bitmap>>;
+
+/// A template where it stands: its first aux variable and its slots, in the variables of a classifier.
+struct Instance<'a> {
+    template: usize,
+    base: u32,
+    slots: &'a [Column],
+}
+
 /// Finds boolean variables row by row.
-pub(crate) struct Classifier {
+struct Classifier {
     boolean: Bitmap,
     /// Coefficients as small integers, `None` for the others.
-    small: Vec<Option<i64>>,
+    small: Rc<Vec<Option<i64>>>,
     verdicts: HashMap<Vec<u32>, bool>,
     /// The current row's form: (matrix, local variable, coefficient) a term; matrices 3 to 5 are the row before.
     form: Vec<u32>,
@@ -34,10 +74,17 @@ pub(crate) struct Classifier {
 }
 
 impl Classifier {
-    pub(crate) fn new(aux: usize, coefficients: &[Fr]) -> Self {
+    fn new(aux: usize, coefficients: &[Fr]) -> Self {
+        Self::with(
+            aux,
+            Rc::new(coefficients.iter().map(small_integer).collect()),
+        )
+    }
+
+    fn with(aux: usize, small: Rc<Vec<Option<i64>>>) -> Self {
         Self {
             boolean: Bitmap::zeros(aux),
-            small: coefficients.iter().map(small_integer).collect(),
+            small,
             verdicts: HashMap::new(),
             form: Vec::with_capacity(3 * MAX_TERMS),
             locals: Vec::with_capacity(MAX_BOOLEANS + 2),
@@ -45,14 +92,144 @@ impl Classifier {
         }
     }
 
+    /// Takes the rows of a template's instance, and those of its calls.
+    fn instance(
+        &mut self,
+        matrices: &Matrices,
+        remembered: &mut Remembered,
+        instance: Instance<'_>,
+    ) -> Result<(), R1csError> {
+        let template = &matrices.templates()[instance.template];
+        let absent = || R1csError::Template {
+            template: instance.template,
+            message: "a column that the template does not have",
+        };
+        let moved = |column: Column| match column {
+            Column::Dense(slot) => instance.slots.get(slot as usize).copied(),
+            Column::Sparse(local) => {
+                (local < template.aux()).then(|| Column::Sparse(instance.base + local))
+            }
+        };
+        let mut row: [Vec<Term>; 3] = Default::default();
+        template.visit(|entry| match entry {
+            Entry::Row(terms) => {
+                for (row, terms) in row.iter_mut().zip(terms) {
+                    row.clear();
+                    for term in terms {
+                        let column = moved(term.column).ok_or_else(absent)?;
+                        row.push(Term { column, ..*term });
+                    }
+                }
+                self.row(&row);
+                Ok(())
+            }
+            Entry::Call(called, offset, arguments) => {
+                let slots = arguments.iter().map(|&column| moved(column));
+                let slots: Vec<Column> = slots.collect::<Option<_>>().ok_or_else(absent)?;
+                let base = instance.base + offset;
+                self.forget_row();
+                if matrices.occurrences()[called as usize] > 1 {
+                    return self.repeated(matrices, remembered, called, base, &slots);
+                }
+                let called = Instance {
+                    template: called as usize,
+                    base,
+                    slots: &slots,
+                };
+                self.instance(matrices, remembered, called)?;
+                self.forget_row();
+                Ok(())
+            }
+        })
+    }
+
+    /// Takes the rows of a template that occurs again, from memory where its slots were known as well before.
+    fn repeated(
+        &mut self,
+        matrices: &Matrices,
+        remembered: &mut Remembered,
+        template: u32,
+        base: u32,
+        slots: &[Column],
+    ) -> Result<(), R1csError> {
+        let classes: Vec<SlotClass> = slots.iter().map(|&column| self.class(column)).collect();
+        let aux = matrices.templates()[template as usize].aux();
+        let key = (template, classes);
+        let found = match remembered.get(&key) {
+            Some(found) => Rc::clone(found),
+            None => {
+                let found = Rc::new(self.alone(matrices, remembered, template, aux, &key.1)?);
+                remembered.insert(key, Rc::clone(&found));
+                found
+            }
+        };
+        for variable in found.iter_ones() {
+            match (variable as u32).checked_sub(aux) {
+                None => self.boolean.set(base as usize + variable),
+                Some(slot) => {
+                    if let Column::Sparse(j) = slots[slot as usize] {
+                        self.boolean.set(j as usize);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a template's rows say when of its slots no more is known than their classes. Slots that are aux variables
+    /// follow the template's own.
+    fn alone(
+        &mut self,
+        matrices: &Matrices,
+        remembered: &mut Remembered,
+        template: u32,
+        aux: u32,
+        classes: &[SlotClass],
+    ) -> Result<Bitmap, R1csError> {
+        let mut classifier = Self::with(aux as usize + classes.len(), Rc::clone(&self.small));
+        std::mem::swap(&mut classifier.verdicts, &mut self.verdicts);
+        let mut slots = Vec::with_capacity(classes.len());
+        for (slot, class) in (aux..).zip(classes) {
+            if *class == SlotClass::Boolean {
+                classifier.boolean.set(slot as usize);
+            }
+            slots.push(match class {
+                SlotClass::One => Column::Dense(0),
+                SlotClass::Input => Column::Dense(1),
+                SlotClass::Boolean | SlotClass::Unknown => Column::Sparse(slot),
+            });
+        }
+        let instance = Instance {
+            template: template as usize,
+            base: 0,
+            slots: &slots,
+        };
+        let taken = classifier.instance(matrices, remembered, instance);
+        std::mem::swap(&mut classifier.verdicts, &mut self.verdicts);
+        taken.map(|()| classifier.boolean)
+    }
+
+    fn class(&self, column: Column) -> SlotClass {
+        match column {
+            Column::Dense(0) => SlotClass::One,
+            Column::Dense(_) => SlotClass::Input,
+            Column::Sparse(j) if self.boolean.get(j as usize) => SlotClass::Boolean,
+            Column::Sparse(_) => SlotClass::Unknown,
+        }
+    }
+
     /// Takes the next row: the terms of A, B and C.
-    pub(crate) fn row(&mut self, row: &[Vec<Term>; 3]) {
+    fn row(&mut self, row: &[Vec<Term>; 3]) {
         if row.iter().map(Vec::len).sum::<usize>() <= MAX_TERMS {
             self.classify(row);
         }
         for (previous, terms) in self.previous.iter_mut().zip(row) {
             previous.clone_from(terms);
         }
+    }
+
+    fn forget_row(&mut self) {
+        self.previous.iter_mut().for_each(Vec::clear);
     }
 
     fn classify(&mut self, row: &[Vec<Term>; 3]) {
@@ -73,11 +250,6 @@ impl Classifier {
         if boolean {
             self.boolean.set(unknown as usize);
         }
-    }
-
-    /// The variables found to be boolean.
-    pub(crate) fn finish(self) -> Bitmap {
-        self.boolean
     }
 
     /// The one aux variable of the row not known to be boolean; `None` where there is none, another, or an input.
@@ -200,7 +372,7 @@ mod tests {
             .collect();
         let mut classifier = Classifier::new(aux, &table);
         rows.iter().for_each(|row| classifier.row(row));
-        classifier.finish()
+        classifier.boolean
     }
 
     const ONE: Column = Column::Dense(0);

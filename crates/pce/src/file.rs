@@ -6,14 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cuzk_curve::{Bytes, Fr};
-use cuzk_r1cs::{Bitmap, CompactR1cs, Density, RankedBitmap, Rows, Shape, ShapeHash};
+use cuzk_r1cs::{Bitmap, CompactR1cs, Density, Matrices, Matrix, RankedBitmap, Shape, ShapeHash};
 use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::format::{
     A_AUX, ALIGNMENT, B_AUX, B_INPUTS, COEFFICIENTS, Entry, FIELD_CLASS, HEADER_BYTES, Header,
-    MATRICES, SECTIONS,
+    ROWS, SECTIONS, TEMPLATES,
 };
+use crate::stored::{decode_bitmap, decode_templates, encode_bitmap, encode_templates};
 use crate::{Pce, PceError};
 
 impl Pce {
@@ -26,8 +27,7 @@ impl Pce {
         };
         std::fs::create_dir_all(folder).map_err(PceError::io(folder))?;
         let mut file = NamedTempFile::new_in(folder).map_err(PceError::io(folder))?;
-        self.write_to(file.as_file_mut())
-            .map_err(PceError::io(path))?;
+        self.write_to(file.as_file_mut())?;
         file.as_file().sync_all().map_err(PceError::io(path))?;
         file.persist(path)
             .map_err(|e| PceError::io(path)(e.error))?;
@@ -36,27 +36,41 @@ impl Pce {
         synced.map_err(PceError::io(folder))
     }
 
-    fn write_to(&self, file: &mut File) -> io::Result<()> {
+    fn write_to(&self, file: &mut File) -> Result<(), PceError> {
+        let once = [
+            self.matrices.touched_once(Matrix::A)?,
+            self.matrices.touched_once(Matrix::B)?,
+        ];
+        self.write_sections(file, &once)
+            .map_err(PceError::io(Path::new("the new PCE file")))
+    }
+
+    fn write_sections(&self, file: &mut File, once: &[[Bitmap; 2]; 2]) -> io::Result<()> {
+        let [[_, a_aux], [b_inputs, b_aux]] = once;
         let mut out = Sections::new(file)?;
         out.section(COEFFICIENTS, self.coefficients.iter().map(Fr::to_bytes_le))?;
-        for (index, rows) in [&self.a, &self.b, &self.c].into_iter().enumerate() {
-            out.section(MATRICES + 2 * index, [&**rows.bytes()])?;
-            let blocks = rows.block_table().iter().map(|n| n.to_le_bytes());
-            out.section(MATRICES + 2 * index + 1, blocks)?;
+        let templates = self.matrices.templates();
+        out.section(TEMPLATES, [encode_templates(templates)])?;
+        for (index, matrix) in Matrix::ALL.into_iter().enumerate() {
+            out.section(
+                ROWS + index,
+                templates
+                    .iter()
+                    .map(|template| &**template.own(matrix).bytes()),
+            )?;
         }
         for (index, bits) in [
             (FIELD_CLASS, self.field_class.bits()),
-            (A_AUX, &self.density.a_aux),
-            (B_INPUTS, &self.density.b_inputs),
-            (B_AUX, &self.density.b_aux),
+            (A_AUX, a_aux),
+            (B_INPUTS, b_inputs),
+            (B_AUX, b_aux),
         ] {
-            out.section(index, bits.words().iter().map(|n| n.to_le_bytes()))?;
+            out.section(index, [encode_bitmap(bits)])?;
         }
         let shape = self.shape;
         out.finish(&Header {
             counts: [shape.inputs, shape.aux, shape.constraints].map(|n| n as u64),
             hash: self.hash.0,
-            terms: [&self.a, &self.b, &self.c].map(Rows::terms),
             sections: [Entry::default(); SECTIONS.len()],
         })
     }
@@ -81,29 +95,23 @@ impl Pce {
             sections.push(section(&bytes, *entry, name)?);
         }
         let shape = shape(header.counts)?;
-        let matrix = |index: usize, name| {
-            let at = MATRICES + 2 * index;
-            let blocks = words(&sections[at + 1], SECTIONS[at + 1])?;
-            let bytes = sections[at].clone();
-            let rows =
-                Rows::from_parts(name, bytes, blocks, shape.constraints, header.terms[index]);
-            Ok::<_, PceError>(rows?)
-        };
-        let bits = |index: usize, len| bitmap(&sections[index], SECTIONS[index], len);
+        let coefficients = coefficients(&sections[COEFFICIENTS])?;
+        let rows = [&sections[ROWS], &sections[ROWS + 1], &sections[ROWS + 2]];
+        let templates = decode_templates(&sections[TEMPLATES], rows)?;
+        let matrices = Matrices::new(templates, shape, coefficients.len())?;
+        let bits = |index: usize, len| decode_bitmap(&sections[index], SECTIONS[index], len);
+        let once = [
+            [Bitmap::zeros(shape.inputs), bits(A_AUX, shape.aux)?],
+            [bits(B_INPUTS, shape.inputs)?, bits(B_AUX, shape.aux)?],
+        ];
         Ok(Self {
             r1cs: Arc::new(CompactR1cs {
                 shape,
                 hash: ShapeHash(header.hash),
-                coefficients: coefficients(&sections[COEFFICIENTS])?,
-                a: matrix(0, "A")?,
-                b: matrix(1, "B")?,
-                c: matrix(2, "C")?,
+                coefficients,
+                density: Density::new(&matrices, once)?,
+                matrices,
                 field_class: RankedBitmap::new(bits(FIELD_CLASS, shape.aux)?),
-                density: Density {
-                    a_aux: bits(A_AUX, shape.aux)?,
-                    b_inputs: bits(B_INPUTS, shape.inputs)?,
-                    b_aux: bits(B_AUX, shape.aux)?,
-                },
             }),
         })
     }
@@ -230,21 +238,4 @@ fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, PceError> {
         })
     };
     values.iter().enumerate().map(decode).collect()
-}
-
-fn words(bytes: &[u8], name: &'static str) -> Result<Vec<u64>, PceError> {
-    match bytes.as_chunks::<8>() {
-        (words, []) => Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect()),
-        _ => Err(wrong(name, "a multiple of 8 bytes", bytes.len())),
-    }
-}
-
-fn bitmap(bytes: &[u8], name: &'static str, len: usize) -> Result<Bitmap, PceError> {
-    Bitmap::from_words(words(bytes, name)?, len).ok_or_else(|| {
-        wrong(
-            name,
-            format!("{len} bits"),
-            format!("{} bytes", bytes.len()),
-        )
-    })
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! magic "cuzkPCE\0" | version u32 | sections u32 | shape: inputs, aux, constraints u64 | shape hash 32
-//! | terms of A, B, C u64 | a table entry a section: offset, length, checksum u64 | checksum of all before u64
+//! | a table entry a section: offset, length, checksum u64 | checksum of all before u64
 //! | sections, each at a multiple of 64 bytes
 //! ```
 //! Numbers are little-endian, checksums XXH3-64. The sections stand in the order of [`SECTIONS`].
@@ -12,28 +12,29 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::PceError;
 
 /// The version of the format that this library writes, and the only one that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 pub(crate) const MAGIC: [u8; 8] = *b"cuzkPCE\0";
 pub(crate) const ALIGNMENT: u64 = 64;
 
 pub(crate) const COEFFICIENTS: usize = 0;
-/// A's stream; its block table follows, then the same for B and C.
-pub(crate) const MATRICES: usize = 1;
-pub(crate) const FIELD_CLASS: usize = 7;
-pub(crate) const A_AUX: usize = 8;
-pub(crate) const B_INPUTS: usize = 9;
-pub(crate) const B_AUX: usize = 10;
+/// The templates but for their rows.
+pub(crate) const TEMPLATES: usize = 1;
+/// The templates' rows of A; those of B and C follow.
+pub(crate) const ROWS: usize = 2;
+pub(crate) const FIELD_CLASS: usize = 5;
+/// The aux variables of A in the rows of templates that occur once. The rest of the density follows from the templates.
+pub(crate) const A_AUX: usize = 6;
+pub(crate) const B_INPUTS: usize = 7;
+pub(crate) const B_AUX: usize = 8;
 
 /// The sections' names, in order.
-pub(crate) const SECTIONS: [&str; 11] = [
+pub(crate) const SECTIONS: [&str; 9] = [
     "coefficients",
+    "templates",
     "rows of A",
-    "blocks of A",
     "rows of B",
-    "blocks of B",
     "rows of C",
-    "blocks of C",
     "field class",
     "density of A",
     "input density of B",
@@ -41,7 +42,7 @@ pub(crate) const SECTIONS: [&str; 11] = [
 ];
 
 /// Bytes of the header with the section table and its checksum.
-pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 3 * 8 + 32 + 3 * 8 + SECTIONS.len() * 24 + 8;
+pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 3 * 8 + 32 + SECTIONS.len() * 24 + 8;
 
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Entry {
@@ -54,7 +55,6 @@ pub(crate) struct Entry {
 pub(crate) struct Header {
     pub(crate) counts: [u64; 3],
     pub(crate) hash: [u8; 32],
-    pub(crate) terms: [u64; 3],
     pub(crate) sections: [Entry; SECTIONS.len()],
 }
 
@@ -68,9 +68,6 @@ impl Header {
             .iter()
             .for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
         out.extend_from_slice(&self.hash);
-        self.terms
-            .iter()
-            .for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
         for entry in &self.sections {
             for number in [entry.offset, entry.length, entry.checksum] {
                 out.extend_from_slice(&number.to_le_bytes());
@@ -121,7 +118,6 @@ impl Header {
     fn fields(reader: &mut Reader<'_>) -> Option<Self> {
         let counts = [reader.u64()?, reader.u64()?, reader.u64()?];
         let hash = reader.array()?;
-        let terms = [reader.u64()?, reader.u64()?, reader.u64()?];
         let mut sections = [Entry::default(); SECTIONS.len()];
         for entry in &mut sections {
             *entry = Entry {
@@ -133,7 +129,6 @@ impl Header {
         Some(Self {
             counts,
             hash,
-            terms,
             sections,
         })
     }

@@ -17,6 +17,7 @@ mod error;
 mod file;
 mod format;
 mod hash;
+mod stored;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use bellpepper_core::Circuit;
 use cuzk_cs_recording::{Recorded, RecordingCS};
 use cuzk_curve::{Fr, zeros};
-use cuzk_r1cs::{Assignment, CompactR1cs, PackedWitness};
+use cuzk_r1cs::{Assignment, CompactR1cs, Matrix, PackedWitness, R1csError};
 
 pub use cache::Cache;
 pub use error::PceError;
@@ -76,32 +77,31 @@ impl Pce {
 
     /// A·w, B·w and C·w on the threads of the current rayon pool.
     pub fn evaluate(&self, witness: &PackedWitness) -> Result<Evaluated, PceError> {
-        self.each_matrix(|rows, out| self.r1cs.evaluate(rows, witness, out))
+        self.each_matrix(|matrix, out| self.r1cs.evaluate(matrix, witness, out))
     }
 
     /// [`Pce::evaluate`] on the calling thread alone.
     pub fn evaluate_single_threaded(&self, witness: &PackedWitness) -> Result<Evaluated, PceError> {
-        self.each_matrix(|rows, out| self.r1cs.evaluate_single_threaded(rows, witness, out))
+        self.each_matrix(|matrix, out| self.r1cs.evaluate_single_threaded(matrix, witness, out))
     }
 
-    /// Bytes of the matrices and coefficients in memory: what a non-zero costs.
+    /// Bytes of the matrices and coefficients in memory, decoded templates among them: what a non-zero costs.
     pub fn matrix_bytes(&self) -> usize {
-        let coefficients = size_of_val(self.coefficients.as_slice());
-        self.a.size_bytes() + self.b.size_bytes() + self.c.size_bytes() + coefficients
+        self.matrices.size_bytes() + size_of_val(self.coefficients.as_slice())
     }
 
     fn each_matrix(
         &self,
-        evaluate: impl Fn(&cuzk_r1cs::Rows, &mut [Fr]) -> Result<(), cuzk_r1cs::R1csError>,
+        evaluate: impl Fn(Matrix, &mut [Fr]) -> Result<(), R1csError>,
     ) -> Result<Evaluated, PceError> {
-        let run = |rows| {
+        let run = |matrix| {
             let mut out = zeros(self.shape.constraints);
-            evaluate(rows, &mut out).map(|()| out)
+            evaluate(matrix, &mut out).map(|()| out)
         };
         Ok(Evaluated {
-            a: run(&self.a)?,
-            b: run(&self.b)?,
-            c: run(&self.c)?,
+            a: run(Matrix::A)?,
+            b: run(Matrix::B)?,
+            c: run(Matrix::C)?,
         })
     }
 }

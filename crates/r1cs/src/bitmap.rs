@@ -103,6 +103,35 @@ impl Bitmap {
         self.words.truncate(self.len.div_ceil(64));
     }
 
+    /// Sets the bits `first + i` for each one bit i of `other`.
+    ///
+    /// # Panics
+    /// Where `other` reaches past the end from there.
+    pub fn union_at(&mut self, first: usize, other: &Self) {
+        assert!(
+            first + other.len <= self.len,
+            "{} bits at {first} of {}",
+            other.len,
+            self.len
+        );
+        let (word, shift) = (first / 64, first % 64);
+        if shift == 0 {
+            for (own, bits) in self.words[word..].iter_mut().zip(&other.words) {
+                *own |= bits;
+            }
+            return;
+        }
+        let mut carry = 0;
+        let mut own = self.words[word..].iter_mut();
+        for (bits, own) in other.words.iter().zip(own.by_ref()) {
+            *own |= bits << shift | carry;
+            carry = bits >> (64 - shift);
+        }
+        if let Some(own) = own.next() {
+            *own |= carry;
+        }
+    }
+
     /// Number of one bits.
     pub fn count_ones(&self) -> usize {
         self.words
@@ -181,6 +210,21 @@ mod tests {
                 let mut joined = make(0, left);
                 joined.extend(&make(left, right));
                 assert_eq!(joined, make(0, left + right), "{left} + {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn union_equals_setting_bit_by_bit() {
+        for first in [0, 1, 63, 64, 65, 100] {
+            for len in [0, 1, 63, 64, 65, 129] {
+                let mut other = Bitmap::zeros(len);
+                (0..len).step_by(3).for_each(|i| other.set(i));
+                let mut found = Bitmap::zeros(first + len);
+                let mut wanted = found.clone();
+                other.iter_ones().for_each(|i| wanted.set(first + i));
+                found.union_at(first, &other);
+                assert_eq!(found, wanted, "{len} at {first}");
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use cuzk_curve::Fr;
 
-use crate::{Bitmap, RankedBitmap, Rows, Shape, ShapeHash};
+use crate::{Bitmap, Column, Matrices, Matrix, R1csError, RankedBitmap, Shape, ShapeHash};
 
 /// A circuit's R1CS in compiled form.
 ///
-/// Columns name places in a [`crate::PackedWitness`]: `Dense(s)` is slot s (the inputs, then the aux variables of the
-/// field class in ascending order), `Sparse(j)` is aux variable j of the boolean class.
+/// Columns of the matrices name inputs and aux variables; [`CompactR1cs::place`] says where a [`crate::PackedWitness`]
+/// holds their values.
 #[derive(Clone, Debug)]
 pub struct CompactR1cs {
     /// Inputs, aux and constraints.
@@ -16,12 +16,8 @@ pub struct CompactR1cs {
     pub hash: ShapeHash,
     /// The distinct coefficients, the most frequent first. [`CompactR1cs::ONE`] is always the first.
     pub coefficients: Vec<Fr>,
-    /// The left matrix.
-    pub a: Rows,
-    /// The right matrix.
-    pub b: Rows,
-    /// The output matrix.
-    pub c: Rows,
+    /// A, B and C.
+    pub matrices: Matrices,
     /// Aux variables of the field class. All others are of the boolean class: the constraints allow only 0 and 1.
     pub field_class: RankedBitmap,
     /// Which variables have a point in which query of the key.
@@ -36,7 +32,10 @@ impl CompactR1cs {
 
     /// Non-zeros of A, B and C together.
     pub fn terms(&self) -> u64 {
-        self.a.terms() + self.b.terms() + self.c.terms()
+        Matrix::ALL
+            .iter()
+            .map(|&matrix| self.matrices.terms(matrix))
+            .sum()
     }
 
     /// Slots of a packed witness: inputs and aux variables of the field class.
@@ -44,14 +43,14 @@ impl CompactR1cs {
         self.shape.inputs + self.field_class.bits().count_ones()
     }
 
-    /// The variable behind a slot: an input, or an aux variable of the field class. Used for reports, so it scans.
-    pub fn slot_variable(&self, slot: usize) -> crate::Column {
-        match slot.checked_sub(self.shape.inputs) {
-            None => crate::Column::Dense(slot as u32),
-            Some(rank) => {
-                let aux = self.field_class.bits().iter_ones().nth(rank);
-                crate::Column::Sparse(aux.map_or(u32::MAX, |aux| aux as u32))
+    /// Where a packed witness holds a variable: `Dense(s)` is slot s (the inputs, then the aux variables of the field
+    /// class in ascending order), `Sparse(j)` is the bit of aux variable j of the boolean class.
+    pub fn place(&self, variable: Column) -> Column {
+        match variable {
+            Column::Sparse(aux) if self.field_class.bits().get(aux as usize) => {
+                Column::Dense((self.shape.inputs + self.field_class.rank(aux as usize)) as u32)
             }
+            other => other,
         }
     }
 }
@@ -89,6 +88,20 @@ pub struct Density {
 }
 
 impl Density {
+    /// The density of matrices, given for A and B the inputs and aux variables that occur in the rows of templates that
+    /// occur once.
+    ///
+    /// Errors: [`R1csError`] where a template does not decode.
+    pub fn new(matrices: &Matrices, [a, b]: [[Bitmap; 2]; 2]) -> Result<Self, R1csError> {
+        let [_, a_aux] = matrices.touched(Matrix::A, a)?;
+        let [b_inputs, b_aux] = matrices.touched(Matrix::B, b)?;
+        Ok(Self {
+            a_aux,
+            b_inputs,
+            b_aux,
+        })
+    }
+
     /// The variables of the key's A query.
     pub fn a(&self, shape: Shape) -> VariableSet {
         VariableSet {

@@ -1,45 +1,63 @@
 //! The product of a compiled matrix and a packed witness.
 
 use std::fmt;
+use std::ops::Range;
 
 use cuzk_curve::Fr;
 use ff::Field;
 use rayon::prelude::*;
 
-use crate::{BLOCK_ROWS, BlockReader, Column, CompactR1cs, PackedWitness, R1csError, Rows, Value};
+use crate::matrices::{Decoded, Run};
+use crate::rows::OwnReader;
+use crate::{CompactR1cs, Matrix, PackedWitness, R1csError};
+
+/// Rows that one task evaluates.
+const PIECE_ROWS: usize = 8192;
 
 impl CompactR1cs {
-    /// Writes `rows`·w to the front of `out`, on the threads of the current rayon pool.
+    /// Writes a matrix times w to the front of `out`, on the threads of the current rayon pool.
     ///
     /// Errors: [`R1csError::Count`] where `out` is shorter than the matrix or the witness has other counts than the
     /// circuit, [`R1csError::Rows`] where the matrix does not decode.
     pub fn evaluate(
         &self,
-        rows: &Rows,
+        matrix: Matrix,
         witness: &PackedWitness,
         out: &mut [Fr],
     ) -> Result<(), R1csError> {
-        let out = self.output(rows, witness, out)?;
-        let table = Table::new(&self.coefficients);
-        let blocks = out.par_chunks_mut(BLOCK_ROWS).enumerate();
-        blocks.try_for_each(|(block, out)| {
-            self.evaluate_block(&table, rows.block(block), witness, out)
-        })
+        let (kernel, out) = self.kernel(witness, out)?;
+        out.par_chunks_mut(PIECE_ROWS)
+            .enumerate()
+            .try_for_each(|(piece, out)| {
+                let first = piece * PIECE_ROWS;
+                kernel.rows(matrix, first..first + out.len(), |row, value| {
+                    out[row - first] = value
+                })
+            })
     }
 
     /// [`CompactR1cs::evaluate`] on the calling thread alone.
     pub fn evaluate_single_threaded(
         &self,
-        rows: &Rows,
+        matrix: Matrix,
         witness: &PackedWitness,
         out: &mut [Fr],
     ) -> Result<(), R1csError> {
-        let out = self.output(rows, witness, out)?;
-        let table = Table::new(&self.coefficients);
-        let mut blocks = out.chunks_mut(BLOCK_ROWS).enumerate();
-        blocks.try_for_each(|(block, out)| {
-            self.evaluate_block(&table, rows.block(block), witness, out)
-        })
+        let (kernel, out) = self.kernel(witness, out)?;
+        kernel.rows(matrix, 0..out.len(), |row, value| out[row] = value)
+    }
+
+    /// Hands a matrix times w to `take`, value by value in the order of the rows, on the calling thread alone. Nothing
+    /// of the size of the circuit is allocated.
+    pub fn evaluate_streamed(
+        &self,
+        matrix: Matrix,
+        witness: &PackedWitness,
+        mut take: impl FnMut(Fr),
+    ) -> Result<(), R1csError> {
+        self.fits(witness)?;
+        let rows = 0..self.shape.constraints;
+        Kernel::new(self, witness).rows(matrix, rows, |_, value| take(value))
     }
 
     /// Checks that the witness satisfies every constraint, on the threads of the current rayon pool.
@@ -47,52 +65,30 @@ impl CompactR1cs {
     /// Errors: [`R1csError::Unsatisfied`] naming the first constraint that is not satisfied, with its values.
     pub fn check(&self, witness: &PackedWitness) -> Result<(), R1csError> {
         self.fits(witness)?;
-        let table = Table::new(&self.coefficients);
-        let failure = (0..self.a.block_count())
+        let kernel = Kernel::new(self, witness);
+        let failure = (0..self.shape.constraints.div_ceil(PIECE_ROWS))
             .into_par_iter()
-            .find_map_first(|block| self.check_block(&table, block, witness).err());
+            .find_map_first(|piece| check_piece(&kernel, piece).err());
         failure.map_or(Ok(()), Err)
     }
 
-    fn check_block(
-        &self,
-        table: &Table<'_>,
-        block: usize,
-        witness: &PackedWitness,
-    ) -> Result<(), R1csError> {
-        let first = block * BLOCK_ROWS;
-        let count = BLOCK_ROWS.min(self.shape.constraints - first);
-        let mut values = [(); 3].map(|()| vec![Fr::ZERO; count]);
-        for (rows, out) in [&self.a, &self.b, &self.c].into_iter().zip(&mut values) {
-            self.evaluate_block(table, rows.block(block), witness, out)?;
-        }
-        let [a, b, c] = &values;
-        match (0..count).find(|&i| a[i] * b[i] != c[i]) {
-            None => Ok(()),
-            Some(i) => Err(R1csError::Unsatisfied {
-                constraint: first + i,
-                values: Box::new(RowValues {
-                    a: a[i],
-                    b: b[i],
-                    c: c[i],
-                }),
-            }),
-        }
-    }
-
-    fn output<'a>(
-        &self,
-        rows: &Rows,
-        witness: &PackedWitness,
-        out: &'a mut [Fr],
-    ) -> Result<&'a mut [Fr], R1csError> {
+    fn kernel<'a, 'o>(
+        &'a self,
+        witness: &'a PackedWitness,
+        out: &'o mut [Fr],
+    ) -> Result<(Kernel<'a>, &'o mut [Fr]), R1csError> {
         self.fits(witness)?;
         let found = out.len();
-        out.get_mut(..rows.len()).ok_or(R1csError::Count {
-            what: "room for the matrix's rows",
-            wanted: rows.len(),
-            found,
-        })
+        let wanted = self.shape.constraints;
+        let Some(out) = out.get_mut(..wanted) else {
+            let what = "room for a value a row";
+            return Err(R1csError::Count {
+                what,
+                wanted,
+                found,
+            });
+        };
+        Ok((Kernel::new(self, witness), out))
     }
 
     fn fits(&self, witness: &PackedWitness) -> Result<(), R1csError> {
@@ -115,123 +111,216 @@ impl CompactR1cs {
         }
         Ok(())
     }
+}
 
-    fn evaluate_block(
-        &self,
-        table: &Table<'_>,
-        reader: BlockReader<'_>,
-        witness: &PackedWitness,
-        out: &mut [Fr],
-    ) -> Result<(), R1csError> {
-        if witness.escapes().is_empty() {
-            let words = witness.bits().words();
-            let slots = witness.slots();
-            table.sum_rows(reader, out, |column| match column {
-                Column::Dense(slot) => slots.get(slot as usize).map(Operand::Field),
-                Column::Sparse(aux) => words
-                    .get(aux as usize / 64)
-                    .map(|word| Operand::Bit(word >> (aux % 64) & 1 == 1)),
-            })
-        } else {
-            let escape = |aux| {
-                let found = witness.escapes().binary_search_by_key(&aux, |e| e.aux);
-                found.ok().map(|i| &witness.escapes()[i].value)
-            };
-            table.sum_rows(reader, out, |column| {
-                match (column, witness.value(column)?) {
-                    (Column::Dense(slot), _) => {
-                        witness.slots().get(slot as usize).map(Operand::Field)
-                    }
-                    (Column::Sparse(_), Value::Bit(bit)) => Some(Operand::Bit(bit)),
-                    (Column::Sparse(aux), Value::Field(_)) => escape(aux).map(Operand::Field),
-                }
-            })
-        }
+fn check_piece(kernel: &Kernel<'_>, piece: usize) -> Result<(), R1csError> {
+    let first = piece * PIECE_ROWS;
+    let count = PIECE_ROWS.min(kernel.r1cs.shape.constraints - first);
+    let mut values = [(); 3].map(|()| vec![Fr::ZERO; count]);
+    for (matrix, out) in Matrix::ALL.into_iter().zip(&mut values) {
+        kernel.rows(matrix, first..first + count, |row, value| {
+            out[row - first] = value
+        })?;
+    }
+    let [a, b, c] = &values;
+    match (0..count).find(|&i| a[i] * b[i] != c[i]) {
+        None => Ok(()),
+        Some(i) => Err(R1csError::Unsatisfied {
+            constraint: first + i,
+            values: Box::new(RowValues {
+                a: a[i],
+                b: b[i],
+                c: c[i],
+            }),
+        }),
     }
 }
 
-/// Integers of at most this size have their element in a table.
-const TABLED: i64 = 64;
+/// A variable's value: 0 and 1 are the bits, 2 + i is slot i of the witness or, after the slots, an escape.
+type Operand = u32;
+const WIDE: Operand = 2;
 
-/// The coefficients, and the integers that the small ones are.
-///
-/// Most rows are sums of bits with coefficients of a few units, so they are summed as integers and become an element
-/// once a row.
-struct Table<'a> {
-    coefficients: &'a [Fr],
-    integers: Vec<Option<i64>>,
-    elements: Vec<Fr>,
+/// Sums of at most this size come from a table.
+const TABLE: i64 = 16;
+/// Stands for a coefficient that is not small. Small ones have 32 bits and a row fewer than 2^31 terms, so that their sums
+/// fit.
+const LARGE: i64 = i64::MIN;
+
+/// What the rows of all matrices are evaluated with.
+struct Kernel<'a> {
+    r1cs: &'a CompactR1cs,
+    witness: &'a PackedWitness,
+    /// Each coefficient as an integer, or `LARGE`.
+    small: Vec<i64>,
+    /// The integers from `-TABLE` to `TABLE`.
+    table: Vec<Fr>,
 }
 
-impl<'a> Table<'a> {
-    fn new(coefficients: &'a [Fr]) -> Self {
+impl<'a> Kernel<'a> {
+    fn new(r1cs: &'a CompactR1cs, witness: &'a PackedWitness) -> Self {
+        let coefficients = r1cs.coefficients.iter();
         Self {
-            coefficients,
-            integers: coefficients.iter().map(small_integer).collect(),
-            elements: (-TABLED..=TABLED).map(element).collect(),
+            r1cs,
+            witness,
+            small: coefficients
+                .map(|c| small_integer(c).unwrap_or(LARGE))
+                .collect(),
+            table: (-TABLE..=TABLE).map(integer).collect(),
         }
     }
 
-    #[inline]
-    fn element(&self, integer: i64) -> Fr {
-        let tabled = usize::try_from(integer + TABLED).ok();
-        match tabled.and_then(|index| self.elements.get(index)) {
-            Some(element) => *element,
-            None => element(integer),
+    /// Evaluates the rows of a range and hands them out in order.
+    fn rows(
+        &self,
+        matrix: Matrix,
+        rows: Range<usize>,
+        mut take: impl FnMut(usize, Fr),
+    ) -> Result<(), R1csError> {
+        let mut row = rows.start;
+        let mut operands = Vec::new();
+        let mut put = |value| {
+            take(row, value);
+            row += 1;
+        };
+        self.r1cs.matrices.walk(rows, |run| {
+            match self.r1cs.matrices.decoded(run.template, matrix) {
+                Some(decoded) => {
+                    self.decoded_run(decoded, &run, &mut operands, &mut put);
+                    Ok(())
+                }
+                None => self.encoded_run(matrix, &run, &mut put),
+            }
+        })
+    }
+
+    fn decoded_run(
+        &self,
+        decoded: &Decoded,
+        run: &Run<'_>,
+        operands: &mut Vec<Operand>,
+        put: &mut impl FnMut(Fr),
+    ) {
+        operands.clear();
+        let (slots, locals) = decoded.variables(run.run);
+        operands.extend(
+            slots
+                .iter()
+                .map(|&slot| self.operand(run.slots[slot as usize])),
+        );
+        operands.extend(locals.iter().map(|&local| self.operand(run.base + local)));
+        for own in run.own.clone() {
+            let mut sum = Sum::default();
+            for term in decoded.row(own) {
+                self.add(&mut sum, operands[term.variable as usize], term.coefficient);
+            }
+            put(self.value(&sum));
+        }
+    }
+
+    fn encoded_run(
+        &self,
+        matrix: Matrix,
+        run: &Run<'_>,
+        put: &mut impl FnMut(Fr),
+    ) -> Result<(), R1csError> {
+        let template = &self.r1cs.matrices.templates()[run.template];
+        let mut reader = OwnReader::seek(template.own(matrix), run.own.start as usize)?;
+        for _ in run.own.clone() {
+            reader.next_row()?;
+            let mut sum = Sum::default();
+            while let Some(term) = reader.next_term()? {
+                let Some(variable) = run.variable(term.column, template.aux()) else {
+                    return Err(reader.error("a column that the template does not have"));
+                };
+                if term.coefficient as usize >= self.small.len() {
+                    return Err(reader.error("a coefficient that the table does not have"));
+                }
+                self.add(&mut sum, self.operand(variable), term.coefficient);
+            }
+            put(self.value(&sum));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn operand(&self, variable: u32) -> Operand {
+        let Some(aux) = variable.checked_sub(self.r1cs.shape.inputs as u32) else {
+            let one = variable == 0 && self.witness.slots()[0] == self.table[TABLE as usize + 1];
+            return if one { 1 } else { WIDE + variable };
+        };
+        let class = &self.r1cs.field_class;
+        if class.bits().get(aux as usize) {
+            return WIDE + (self.r1cs.shape.inputs + class.rank(aux as usize)) as u32;
+        }
+        let escapes = self.witness.escapes();
+        if !escapes.is_empty()
+            && let Ok(found) = escapes.binary_search_by_key(&aux, |escape| escape.aux)
+        {
+            return WIDE + (self.witness.slots().len() + found) as u32;
+        }
+        u32::from(self.witness.bits().get(aux as usize))
+    }
+
+    /// Adds a coefficient times an operand.
+    #[inline(always)]
+    fn add(&self, sum: &mut Sum, operand: Operand, coefficient: u32) {
+        let small = self.small[coefficient as usize];
+        if operand < WIDE {
+            if small != LARGE {
+                // Branchless, for bits are not to be foreseen.
+                sum.small += small & -i64::from(operand);
+            } else if operand == 1 {
+                sum.add_wide(&self.r1cs.coefficients[coefficient as usize]);
+            }
+            return;
+        }
+        let index = (operand - WIDE) as usize;
+        let slots = self.witness.slots();
+        let value = match slots.get(index) {
+            Some(value) => value,
+            None => &self.witness.escapes()[index - slots.len()].value,
+        };
+        match coefficient {
+            CompactR1cs::ONE => sum.add_wide(value),
+            CompactR1cs::MINUS_ONE => sum.add_wide(&-value),
+            other => sum.add_wide(&(self.r1cs.coefficients[other as usize] * value)),
         }
     }
 
     #[inline(always)]
-    fn sum_rows<'w>(
-        &self,
-        mut reader: BlockReader<'_>,
-        out: &mut [Fr],
-        operand: impl Fn(Column) -> Option<Operand<'w>>,
-    ) -> Result<(), R1csError> {
-        for value in out {
-            if reader.next_row()?.is_none() {
-                return Err(reader.error("a row is missing"));
-            }
-            let mut integer = 0;
-            let mut sum = None;
-            while let Some(term) = reader.next_term()? {
-                let Some(operand) = operand(term.column) else {
-                    return Err(reader.error("a column that the circuit does not have"));
-                };
-                let Some(small) = self.integers.get(term.coefficient as usize) else {
-                    return Err(reader.error("a coefficient that the table does not have"));
-                };
-                let coefficient = || self.coefficients[term.coefficient as usize];
-                let product = match (operand, small) {
-                    (Operand::Bit(false), _) => continue,
-                    (Operand::Bit(true), Some(small)) => {
-                        integer += small;
-                        continue;
-                    }
-                    (Operand::Bit(true), None) => coefficient(),
-                    (Operand::Field(value), Some(1)) => *value,
-                    (Operand::Field(value), Some(-1)) => -value,
-                    (Operand::Field(value), _) => coefficient() * value,
-                };
-                sum = Some(sum.map_or(product, |sum: Fr| sum + product));
-            }
-            *value = match (sum, integer) {
-                (None, integer) => self.element(integer),
-                (Some(sum), 0) => sum,
-                (Some(sum), integer) => sum + self.element(integer),
-            };
-        }
-        match reader.next_row()? {
-            None => Ok(()),
-            Some(_) => Err(reader.error("more rows than the matrix has")),
+    fn value(&self, sum: &Sum) -> Fr {
+        let small = match self.table.get((sum.small + TABLE) as usize) {
+            Some(value) => *value,
+            None => integer(sum.small),
+        };
+        match (sum.wide, sum.small) {
+            (None, _) => small,
+            (Some(wide), 0) => wide,
+            (Some(wide), _) => wide + small,
         }
     }
 }
 
-/// The element that an integer is.
-fn element(integer: i64) -> Fr {
-    let magnitude = Fr::from(integer.unsigned_abs());
-    if integer < 0 { -magnitude } else { magnitude }
+/// A row's sum so far: an integer, and a field element where one was needed.
+#[derive(Default)]
+struct Sum {
+    small: i64,
+    wide: Option<Fr>,
+}
+
+impl Sum {
+    #[inline(always)]
+    fn add_wide(&mut self, value: &Fr) {
+        self.wide = Some(match self.wide {
+            None => *value,
+            Some(sum) => sum + value,
+        });
+    }
+}
+
+fn integer(value: i64) -> Fr {
+    let magnitude = Fr::from(value.unsigned_abs());
+    if value < 0 { -magnitude } else { magnitude }
 }
 
 /// The integer that an element is, where it has at most 32 bits.
@@ -242,11 +331,6 @@ pub fn small_integer(value: &Fr) -> Option<i64> {
         bytes[4..].iter().all(|&b| b == 0).then_some(i64::from(low))
     };
     magnitude(value).or_else(|| magnitude(&-value).map(|m| -m))
-}
-
-enum Operand<'a> {
-    Bit(bool),
-    Field(&'a Fr),
 }
 
 /// What a constraint's three linear combinations come to.

@@ -9,6 +9,7 @@ mod bitmap;
 mod compact;
 mod driver;
 mod evaluate;
+mod matrices;
 mod rows;
 mod shape;
 mod witness;
@@ -17,6 +18,10 @@ pub use bitmap::{Bitmap, RankedBitmap};
 pub use compact::{CompactR1cs, Density, VariableSet};
 pub use driver::{Counts, Tally, synthesize};
 pub use evaluate::{RowValues, small_integer};
+pub use matrices::{
+    Call, ColumnHasher, ColumnMap, Entry, Item, ItemKind, Matrices, Matrix, StoredItem, Template,
+    TemplateWriter,
+};
 pub use rows::{BLOCK_ROWS, BlockReader, Column, Rows, RowsWriter, Term};
 pub use shape::{Shape, ShapeHash};
 pub use witness::{Assignment, Escape, PackedWitness, Value};
@@ -34,6 +39,14 @@ pub enum R1csError {
         block: usize,
         /// Offset in the block.
         offset: usize,
+        /// What was found.
+        message: &'static str,
+    },
+    /// A template that does not fit the others.
+    #[error("template {template}: {message}")]
+    Template {
+        /// Its number.
+        template: usize,
         /// What was found.
         message: &'static str,
     },

@@ -1,8 +1,7 @@
 //! A sparse matrix as a stream of bytes, in independently readable blocks of rows.
 //!
 //! A row is its number of terms, then each term: a column and the index of its coefficient in the circuit's table. All
-//! are LEB128 varints. A column belongs to one of two spaces (before compilation inputs and aux, after it slots and
-//! bits); it is stored as the zigzag difference to the last column of the same space in the same block, with the space
+//! are LEB128 varints. A column belongs to one of two spaces (slots and aux variables of a template); it is stored as the zigzag difference to the last column of the same space in the same block, with the space
 //! in the lowest bit. Gadgets name variables near those of the row before, so most terms take two to three bytes.
 
 use cuzk_curve::Bytes;
@@ -14,13 +13,14 @@ pub const BLOCK_ROWS: usize = 1024;
 
 /// A column of a matrix.
 ///
-/// In recorded matrices `Dense` is an input and `Sparse` an aux variable; in compiled ones `Dense` is a slot of the
-/// packed witness and `Sparse` an aux variable of the boolean class. See [`crate::CompactR1cs`].
+/// In a circuit `Dense` is an input and `Sparse` an aux variable; in a template `Dense` is a slot and `Sparse` an aux
+/// variable counted from the block's first; in a packed witness `Dense` is a slot of the witness and `Sparse` an aux
+/// variable of the boolean class.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Column {
-    /// An input before compilation, a slot after it.
+    /// An input or a slot.
     Dense(u32),
-    /// An aux variable; after compilation one of the boolean class.
+    /// An aux variable.
     Sparse(u32),
 }
 
@@ -252,8 +252,70 @@ impl<'a> BlockReader<'a> {
     }
 }
 
+/// Reads rows one after the other from some row on, across blocks.
+pub(crate) struct OwnReader<'a> {
+    rows: &'a Rows,
+    block: usize,
+    reader: BlockReader<'a>,
+}
+
+impl<'a> OwnReader<'a> {
+    /// A reader whose next row is row `first`.
+    pub(crate) fn seek(rows: &'a Rows, first: usize) -> Result<Self, R1csError> {
+        let block = first / BLOCK_ROWS;
+        let mut reader = rows.block(block);
+        for _ in 0..first % BLOCK_ROWS {
+            if reader.next_row()?.is_none() {
+                return Err(reader.error("a row is missing"));
+            }
+            while reader.next_term()?.is_some() {}
+        }
+        Ok(Self {
+            rows,
+            block,
+            reader,
+        })
+    }
+
+    /// Goes to the next row.
+    #[inline]
+    pub(crate) fn next_row(&mut self) -> Result<(), R1csError> {
+        if self.reader.next_row()?.is_some() {
+            return Ok(());
+        }
+        self.block += 1;
+        self.reader = self.rows.block(self.block);
+        match self.reader.next_row()? {
+            Some(_) => Ok(()),
+            None => Err(self.reader.error("a row is missing")),
+        }
+    }
+
+    /// The next term of the current row, or `None` after its last.
+    #[inline]
+    pub(crate) fn next_term(&mut self) -> Result<Option<Term>, R1csError> {
+        self.reader.next_term()
+    }
+
+    /// Reads the next row whole.
+    pub(crate) fn row(&mut self, row: &mut Vec<Term>) -> Result<(), R1csError> {
+        self.next_row()?;
+        row.clear();
+        while let Some(term) = self.reader.next_term()? {
+            row.push(term);
+        }
+        Ok(())
+    }
+
+    /// An error at the current position.
+    #[cold]
+    pub(crate) fn error(&self, message: &'static str) -> R1csError {
+        self.reader.error(message)
+    }
+}
+
 /// Writes a matrix row by row.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RowsWriter {
     name: &'static str,
     bytes: Vec<u8>,
@@ -274,6 +336,19 @@ impl RowsWriter {
             terms: 0,
             last: [0; 2],
         }
+    }
+
+    /// The encoded rows so far.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets all rows and keeps the room.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.blocks.clear();
+        self.rows = 0;
+        self.terms = 0;
     }
 
     /// Number of rows so far.
@@ -306,45 +381,6 @@ impl RowsWriter {
         assert_eq!(written, count, "a row's terms and their count differ");
         self.rows += 1;
         self.terms += count as u64;
-    }
-
-    /// Appends all rows of `other`, each term replaced by `map` of it.
-    pub fn append(&mut self, other: &Self, mut map: impl FnMut(Term) -> Term) {
-        let mut row = Vec::new();
-        for (index, &start) in other.blocks.iter().enumerate() {
-            let end = other
-                .blocks
-                .get(index + 1)
-                .map_or(other.bytes.len(), |&end| end as usize);
-            let bytes = &other.bytes[start as usize..end];
-            let mut block = BlockReader::new(other.name, index, bytes, other.rows);
-            // `other` wrote these bytes itself, so they decode.
-            while let Ok(Some(count)) = block.next_row() {
-                row.clear();
-                while let Ok(Some(term)) = block.next_term() {
-                    row.push(map(term));
-                }
-                self.push_row(count as usize, row.iter().copied());
-            }
-        }
-    }
-
-    /// Appends the blocks of `other` as they are. All rows so far must fill whole blocks.
-    ///
-    /// # Panics
-    /// Where the last block so far is not full: later rows would move between blocks.
-    pub fn append_blocks(&mut self, other: Self) {
-        assert!(
-            self.rows.is_multiple_of(BLOCK_ROWS),
-            "the last block is not full"
-        );
-        let start = self.bytes.len() as u64;
-        self.blocks
-            .extend(other.blocks.iter().map(|block| start + block));
-        self.bytes.extend_from_slice(&other.bytes);
-        self.rows += other.rows;
-        self.terms += other.terms;
-        self.last = other.last;
     }
 
     /// The finished matrix.

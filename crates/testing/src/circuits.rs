@@ -21,6 +21,11 @@ pub enum Step {
     Empty,
     /// A row 1 * (x - x) = 0 with terms that cancel, for the variable named as in `Product`.
     Cancel(usize),
+    /// Allocates (x + coefficient * y) * z of the newest variables x, y and z and constrains it: the same rows wherever it
+    /// stands.
+    Round(i64),
+    /// Steps so many times over, each time in a namespace of its own.
+    Repeat(usize, Vec<Step>),
     /// Steps run in a child of their own where the constraint system is extensible, in place where not.
     Child(Vec<Step>),
 }
@@ -75,7 +80,58 @@ pub fn step_circuits(max_steps: usize) -> impl Strategy<Value = StepCircuit> {
     })
 }
 
+/// Steps that repeat: gadgets of rounds and bits, some large enough to be worth a template, nested up to three deep.
+fn repeated_step() -> impl Strategy<Value = Step> {
+    let round = prop_oneof![
+        4 => prop_oneof![Just(0), Just(1), Just(-1), Just(2), Just(1 << 40)].prop_map(Step::Round),
+        2 => any::<bool>().prop_map(Step::Bit),
+        1 => value().prop_map(Step::Aux),
+        1 => (0..3usize, 0..3usize).prop_map(|(a, b)| Step::Product(vec![(a, 1)], vec![(b, 1)])),
+    ];
+    let gadget = (1..4usize, prop::collection::vec(round, 1..45));
+    let gadget = gadget.prop_map(|(count, steps)| Step::Repeat(count, steps));
+    gadget.prop_recursive(2, 12, 4, |inner| {
+        let steps = prop::collection::vec(prop_oneof![3 => inner, 1 => flat_step()], 1..4);
+        (1..4usize, steps).prop_map(|(count, steps)| Step::Repeat(count, steps))
+    })
+}
+
+/// Circuits with repeated blocks in nested namespaces, some of them in children.
+pub fn repeating_circuits() -> impl Strategy<Value = StepCircuit> {
+    let steps = || prop::collection::vec(prop_oneof![2 => repeated_step(), 1 => flat_step()], 0..4);
+    let step = prop_oneof![
+        4 => repeated_step(),
+        2 => flat_step(),
+        1 => steps().prop_map(Step::Child),
+    ];
+    prop::collection::vec(step, 0..5).prop_map(|steps| StepCircuit {
+        steps,
+        blank: false,
+    })
+}
+
+/// The same steps without namespaces.
+fn flattened(steps: &[Step]) -> Vec<Step> {
+    let mut flat = Vec::new();
+    for step in steps {
+        match step {
+            Step::Repeat(count, steps) => (0..*count).for_each(|_| flat.extend(flattened(steps))),
+            Step::Child(steps) => flat.push(Step::Child(flattened(steps))),
+            other => flat.push(other.clone()),
+        }
+    }
+    flat
+}
+
 impl StepCircuit {
+    /// The same circuit without namespaces.
+    pub fn without_namespaces(&self) -> Self {
+        Self {
+            steps: flattened(&self.steps),
+            blank: self.blank,
+        }
+    }
+
     /// The same circuit without values.
     pub fn to_blank(&self) -> Self {
         Self {
@@ -160,6 +216,21 @@ impl Scope {
                 let (b, b_value) = self.combination(b);
                 let x = self.aux(cs, a_value * b_value)?;
                 cs.enforce(|| "product", |lc| lc + &a, |lc| lc + &b, |lc| lc + x);
+            }
+            Step::Round(coefficient) => {
+                let newest =
+                    |back: usize| self.variables[self.variables.len().saturating_sub(1 + back)];
+                let [(x, x_value), (y, y_value), (z, z_value)] = [0, 1, 2].map(newest);
+                let coefficient = signed(*coefficient);
+                let value = (x_value + coefficient * y_value) * z_value;
+                let product = self.aux(cs, value)?;
+                let left = |lc| lc + x + (coefficient, y);
+                cs.enforce(|| "round", left, |lc| lc + z, |lc| lc + product);
+            }
+            Step::Repeat(count, steps) => {
+                for _ in 0..*count {
+                    self.run(&mut cs.namespace(|| "repeated"), steps)?;
+                }
             }
             Step::Empty => cs.enforce(|| "empty", |lc| lc, |lc| lc, |lc| lc),
             Step::Cancel(index) => {

@@ -12,7 +12,7 @@ use cuzk_params::{
     DevelopmentMark, FileDigest, Parameters, PointCheck, VerifyingKey, digest_bytes, digest_file,
 };
 use cuzk_pce::Pce;
-use cuzk_r1cs::Rows;
+use cuzk_r1cs::Matrix;
 use cuzk_synth::Payload;
 use serde_json::{Map, Value, json};
 
@@ -148,10 +148,11 @@ fn pce(path: &Path, report: &mut Report) {
     report.fact("density_a_aux", pce.density.a_aux.count_ones());
     report.fact("density_b_inputs", pce.density.b_inputs.count_ones());
     report.fact("density_b_aux", pce.density.b_aux.count_ones());
-    let matrix = |rows: &Rows| json!({"non_zeros": rows.terms(), "bytes": rows.size_bytes()});
-    report.fact("matrix_a", matrix(&pce.a));
-    report.fact("matrix_b", matrix(&pce.b));
-    report.fact("matrix_c", matrix(&pce.c));
+    report.fact("templates", pce.matrices.templates().len());
+    report.fact("non_zeros_a", pce.matrices.terms(Matrix::A));
+    report.fact("non_zeros_b", pce.matrices.terms(Matrix::B));
+    report.fact("non_zeros_c", pce.matrices.terms(Matrix::C));
+    report.fact("matrix_bytes", pce.matrix_bytes());
     let non_zeros = pce.terms().max(1) as f64;
     report.fact("bytes_per_non_zero", pce.matrix_bytes() as f64 / non_zeros);
 }

@@ -1,15 +1,15 @@
 //! The quadratic arithmetic program of a circuit, evaluated at tau.
 
 use cuzk_curve::Fr;
-use cuzk_r1cs::{BLOCK_ROWS, Column, CompactR1cs, R1csError, Rows};
+use cuzk_r1cs::{Column, CompactR1cs, Matrix, R1csError, Term};
 use ff::{Field, PrimeField};
 use rayon::prelude::*;
 
 use super::ToxicWaste;
 use crate::Groth16Error;
 
-/// Row blocks whose Lagrange coefficients are computed at a time.
-const PIECE_BLOCKS: usize = 64;
+/// Rows whose Lagrange coefficients are computed at a time.
+const PIECE_ROWS: usize = 1 << 16;
 /// Elements that are inverted together.
 const INVERTED: usize = 1024;
 
@@ -32,16 +32,14 @@ impl Qap {
     pub fn evaluate(r1cs: &CompactR1cs, toxic: &ToxicWaste) -> Result<Self, Groth16Error> {
         let lagrange = Lagrange::new(r1cs.shape.domain(), toxic.tau)?;
         let shape = r1cs.shape;
-        let columns = Columns::new(r1cs);
         let mut sums = [(); 3].map(|()| vec![Fr::ZERO; shape.inputs + shape.aux]);
-        for first in (0..r1cs.a.block_count()).step_by(PIECE_BLOCKS) {
-            let rows =
-                first * BLOCK_ROWS..shape.constraints.min((first + PIECE_BLOCKS) * BLOCK_ROWS);
+        for first in (0..shape.constraints).step_by(PIECE_ROWS) {
+            let rows = first..shape.constraints.min(first + PIECE_ROWS);
             let values = lagrange.coefficients(rows.start, rows.end);
-            [&r1cs.a, &r1cs.b, &r1cs.c]
+            Matrix::ALL
                 .into_par_iter()
                 .zip(&mut sums)
-                .try_for_each(|(matrix, sums)| columns.add(matrix, first, &values, sums))?;
+                .try_for_each(|(matrix, sums)| add_rows(r1cs, matrix, first, &values, sums))?;
         }
         let [mut a, b, mut external] = sums;
         let input_rows = lagrange.coefficients(shape.constraints, shape.rows());
@@ -184,72 +182,36 @@ fn invert_all(values: &mut [Fr]) {
     }
 }
 
-/// Which variable a column of the compiled matrices is, and what its coefficients are.
-struct Columns<'a> {
-    r1cs: &'a CompactR1cs,
-    /// Aux variables of the field class, by their rank.
-    field_aux: Vec<u32>,
-}
-
-impl<'a> Columns<'a> {
-    fn new(r1cs: &'a CompactR1cs) -> Self {
-        let field_aux = r1cs
-            .field_class
-            .bits()
-            .iter_ones()
-            .map(|aux| aux as u32)
-            .collect();
-        Self { r1cs, field_aux }
-    }
-
-    /// Adds coefficient times `values[row]` to the sum of each term's variable, for the rows of the blocks from
-    /// `first` on that `values` covers.
-    fn add(
-        &self,
-        matrix: &Rows,
-        first: usize,
-        values: &[Fr],
-        sums: &mut [Fr],
-    ) -> Result<(), R1csError> {
-        for (block, values) in values.chunks(BLOCK_ROWS).enumerate() {
-            let mut reader = matrix.block(first + block);
-            for value in values {
-                if reader.next_row()?.is_none() {
-                    return Err(reader.error("a row is missing"));
-                }
-                while let Some(term) = reader.next_term()? {
-                    let sum = self
-                        .variable(term.column)
-                        .and_then(|variable| sums.get_mut(variable));
-                    let Some(sum) = sum else {
-                        return Err(reader.error("a column that the circuit does not have"));
-                    };
-                    match term.coefficient {
-                        CompactR1cs::ONE => *sum += value,
-                        CompactR1cs::MINUS_ONE => *sum -= value,
-                        other => match self.r1cs.coefficients.get(other as usize) {
-                            Some(coefficient) => *sum += coefficient * value,
-                            None => {
-                                return Err(
-                                    reader.error("a coefficient that the table does not have")
-                                );
-                            }
-                        },
-                    }
-                }
+/// Adds coefficient times `values[i]` to the sum of each term's variable, for each row `first + i` of a matrix.
+fn add_rows(
+    r1cs: &CompactR1cs,
+    matrix: Matrix,
+    first: usize,
+    values: &[Fr],
+    sums: &mut [Fr],
+) -> Result<(), R1csError> {
+    let (inputs, aux) = sums.split_at_mut(r1cs.shape.inputs);
+    let mut values = values.iter();
+    let rows = first..first + values.len();
+    r1cs.matrices.for_each_row(matrix, rows, |row| {
+        let Some(value) = values.next() else {
+            return Ok(());
+        };
+        for &Term {
+            column,
+            coefficient,
+        } in row
+        {
+            let sum = match column {
+                Column::Dense(input) => &mut inputs[input as usize],
+                Column::Sparse(variable) => &mut aux[variable as usize],
+            };
+            match coefficient {
+                CompactR1cs::ONE => *sum += value,
+                CompactR1cs::MINUS_ONE => *sum -= value,
+                other => *sum += r1cs.coefficients[other as usize] * value,
             }
         }
         Ok(())
-    }
-
-    fn variable(&self, column: Column) -> Option<usize> {
-        let inputs = self.r1cs.shape.inputs;
-        match column {
-            Column::Dense(slot) => match (slot as usize).checked_sub(inputs) {
-                None => Some(slot as usize),
-                Some(rank) => Some(inputs + *self.field_aux.get(rank)? as usize),
-            },
-            Column::Sparse(aux) => Some(inputs + aux as usize),
-        }
-    }
+    })
 }

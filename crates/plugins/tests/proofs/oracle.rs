@@ -2,32 +2,29 @@
 
 use cuzk_cs_recording::Recorded;
 use cuzk_curve::Fr;
-use cuzk_r1cs::{Assignment, Column, Rows};
-use ff::Field;
+use cuzk_r1cs::{Assignment, Column, Matrix};
 
 /// The first constraint that the assignment does not satisfy.
 pub fn first_unsatisfied(recorded: &Recorded, assignment: &Assignment) -> Option<usize> {
     let aux: Vec<Fr> = assignment.iter_aux().collect();
-    let product = |rows: &Rows| times(rows, &recorded.coefficients, &assignment.inputs, &aux);
-    let [a, b, c] = recorded.matrices.each_ref().map(product);
+    let [a, b, c] = Matrix::ALL.map(|matrix| times(recorded, matrix, &assignment.inputs, &aux));
     (0..recorded.shape.constraints).find(|&i| a[i] * b[i] != c[i])
 }
 
-fn times(rows: &Rows, coefficients: &[Fr], inputs: &[Fr], aux: &[Fr]) -> Vec<Fr> {
-    let mut sums = Vec::with_capacity(rows.len());
-    for index in 0..rows.block_count() {
-        let mut block = rows.block(index);
-        while block.next_row().unwrap().is_some() {
-            let mut sum = Fr::ZERO;
-            while let Some(term) = block.next_term().unwrap() {
-                let value = match term.column {
-                    Column::Dense(input) => inputs[input as usize],
-                    Column::Sparse(variable) => aux[variable as usize],
-                };
-                sum += coefficients[term.coefficient as usize] * value;
-            }
-            sums.push(sum);
-        }
-    }
+fn times(recorded: &Recorded, matrix: Matrix, inputs: &[Fr], aux: &[Fr]) -> Vec<Fr> {
+    let mut sums = Vec::with_capacity(recorded.shape.constraints);
+    let rows = 0..recorded.shape.constraints;
+    let each = |row: &[cuzk_r1cs::Term]| {
+        let values = row.iter().map(|term| {
+            let value = match term.column {
+                Column::Dense(input) => inputs[input as usize],
+                Column::Sparse(variable) => aux[variable as usize],
+            };
+            recorded.coefficients[term.coefficient as usize] * value
+        });
+        sums.push(values.sum());
+        Ok(())
+    };
+    recorded.matrices.for_each_row(matrix, rows, each).unwrap();
     sums
 }

@@ -1,0 +1,166 @@
+//! Which variables occur in a matrix.
+
+use super::Matrices;
+use super::template::{ItemKind, Template};
+use crate::rows::OwnReader;
+use crate::{Bitmap, Column, Matrix, R1csError};
+
+/// Which of a template's variables occur in its rows, those of its calls among them.
+struct Touched {
+    slots: Bitmap,
+    aux: Bitmap,
+}
+
+impl Touched {
+    fn set(&mut self, column: Column) {
+        match column {
+            Column::Dense(slot) => self.slots.set(slot as usize),
+            Column::Sparse(local) => self.aux.set(local as usize),
+        }
+    }
+}
+
+impl Matrices {
+    /// The inputs and aux variables that occur in the rows of templates that occur once. What a file stores of the
+    /// density: the rest follows from few rows.
+    pub fn touched_once(&self, matrix: Matrix) -> Result<[Bitmap; 2], R1csError> {
+        let aux = self.templates.last().map_or(0, |root| root.aux);
+        let mut found = [
+            Bitmap::zeros(self.inputs as usize),
+            Bitmap::zeros(aux as usize),
+        ];
+        self.walk_once(&mut |instance, template| {
+            let mut reader = OwnReader::seek(template.own(matrix), 0)?;
+            for _ in 0..template.own(matrix).len() {
+                reader.next_row()?;
+                while let Some(term) = reader.next_term()? {
+                    let known = match term.column {
+                        Column::Dense(slot) => instance.slots.get(slot as usize).copied(),
+                        Column::Sparse(local) => {
+                            (local < template.aux).then(|| Column::Sparse(instance.base + local))
+                        }
+                    };
+                    match known {
+                        Some(Column::Dense(input)) => found[0].set(input as usize),
+                        Some(Column::Sparse(aux)) => found[1].set(aux as usize),
+                        None => {
+                            return Err(reader.error("a column that the template does not have"));
+                        }
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The inputs and aux variables that occur in a matrix, given those that occur in the rows of templates that occur
+    /// once.
+    ///
+    /// Errors: [`R1csError::Rows`] where a template that occurs more than once does not decode.
+    pub fn touched(&self, matrix: Matrix, once: [Bitmap; 2]) -> Result<[Bitmap; 2], R1csError> {
+        let memo = self.touched_templates(matrix);
+        let [inputs, aux] = once;
+        let mut found = Touched { slots: inputs, aux };
+        self.walk_once(&mut |instance, template| {
+            for item in &template.items {
+                if let ItemKind::Call(call) = item.kind
+                    && let Some(called) = &memo[call.template as usize]
+                {
+                    found
+                        .aux
+                        .union_at((instance.base + call.offset) as usize, &called.aux);
+                    let arguments = template.arguments_of(&call);
+                    for slot in called.slots.iter_ones() {
+                        found.set(match arguments[slot] {
+                            Column::Dense(slot) => instance.slots[slot as usize],
+                            Column::Sparse(local) => Column::Sparse(instance.base + local),
+                        });
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok([found.slots, found.aux])
+    }
+
+    /// What each template that occurs more than once touches.
+    fn touched_templates(&self, matrix: Matrix) -> Vec<Option<Touched>> {
+        let mut memo: Vec<Option<Touched>> = Vec::with_capacity(self.templates.len());
+        for (index, template) in self.templates.iter().enumerate() {
+            memo.push(self.decoded(index, matrix).map(|decoded| {
+                let mut touched = Touched {
+                    slots: Bitmap::zeros(template.slots as usize),
+                    aux: Bitmap::zeros(template.aux as usize),
+                };
+                for item in &template.items {
+                    match item.kind {
+                        ItemKind::Rows { run, .. } => {
+                            let (slots, locals) = decoded.variables(run);
+                            slots
+                                .iter()
+                                .for_each(|&slot| touched.slots.set(slot as usize));
+                            locals
+                                .iter()
+                                .for_each(|&local| touched.aux.set(local as usize));
+                        }
+                        // What occurs often is called by what occurs often or once, so a callee here has a memo.
+                        ItemKind::Call(call) => {
+                            if let Some(called) = &memo[call.template as usize] {
+                                touched.aux.union_at(call.offset as usize, &called.aux);
+                                let arguments = template.arguments_of(&call);
+                                for slot in called.slots.iter_ones() {
+                                    touched.set(arguments[slot]);
+                                }
+                            }
+                        }
+                    }
+                }
+                touched
+            }));
+        }
+        memo
+    }
+
+    /// Visits the instances of the templates that occur once, callers first.
+    fn walk_once(
+        &self,
+        visit: &mut impl FnMut(&Once, &Template) -> Result<(), R1csError>,
+    ) -> Result<(), R1csError> {
+        let mut waiting = vec![Once {
+            template: self.templates.len() - 1,
+            base: 0,
+            slots: (0..self.inputs).map(Column::Dense).collect(),
+        }];
+        while let Some(instance) = waiting.pop() {
+            let template = &self.templates[instance.template];
+            visit(&instance, template)?;
+            for item in &template.items {
+                let ItemKind::Call(call) = item.kind else {
+                    continue;
+                };
+                if self.occurrences[call.template as usize] == 1 {
+                    let resolve = |column: &Column| match *column {
+                        Column::Dense(slot) => instance.slots[slot as usize],
+                        Column::Sparse(local) => Column::Sparse(instance.base + local),
+                    };
+                    waiting.push(Once {
+                        template: call.template as usize,
+                        base: instance.base + call.offset,
+                        slots: template.arguments_of(&call).iter().map(resolve).collect(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one instance of a template that occurs once.
+struct Once {
+    template: usize,
+    /// The aux variable that is its first.
+    base: u32,
+    /// The input or aux variable of each slot.
+    slots: Vec<Column>,
+}
