@@ -16,8 +16,8 @@ use std::sync::Arc;
 use cuzk_curve::{EncodedPoints, Fr, G1, G2, Group};
 use cuzk_r1cs::{Column, CompactR1cs, PackedWitness, R1csError, Rows, VariableSet};
 use ff::{Field, PrimeField};
-use group::{Curve, Group as _};
 use group::prime::PrimeCurveAffine;
+use group::{Curve, Group as _};
 use rand_core::RngCore;
 
 use crate::{Backend, BackendError, Evaluations, Transform};
@@ -110,7 +110,12 @@ fn omega(log_size: u32) -> Fr {
 fn values(coefficients: &[Fr], shift: Fr) -> Vec<Fr> {
     let omega = omega(coefficients.len().trailing_zeros());
     let points = std::iter::successors(Some(shift), |x| Some(x * omega));
-    let horner = |x: Fr| coefficients.iter().rev().fold(Fr::ZERO, |sum, c| sum * x + c);
+    let horner = |x: Fr| {
+        coefficients
+            .iter()
+            .rev()
+            .fold(Fr::ZERO, |sum, c| sum * x + c)
+    };
     points.take(coefficients.len()).map(horner).collect()
 }
 
@@ -125,7 +130,12 @@ fn transforms<B: Backend>(backend: &B, log_size: u32, rng: &mut impl RngCore) ->
     let generator = Fr::MULTIPLICATIVE_GENERATOR;
     for (name, forward, inverse, shift) in [
         ("ntt", Transform::Forward, Transform::Inverse, Fr::ONE),
-        ("coset ntt", Transform::CosetForward, Transform::CosetInverse, generator),
+        (
+            "coset ntt",
+            Transform::CosetForward,
+            Transform::CosetInverse,
+            generator,
+        ),
     ] {
         let wanted = values(&coefficients, shift);
         let found = run(&coefficients, forward).map_err(failed(name, size))?;
@@ -147,7 +157,12 @@ fn quotient<B: Backend>(backend: &B, size: usize, rng: &mut impl RngCore) -> Che
     };
     let h = run().map_err(failed("quotient", size))?;
     equal("quotient", size, "length", (h.len(), size))?;
-    equal("quotient", size, "last coefficient", (h[size - 1], Fr::ZERO))?;
+    equal(
+        "quotient",
+        size,
+        "last coefficient",
+        (h[size - 1], Fr::ZERO),
+    )?;
     let x = Fr::random(rng);
     let basis = lagrange(size, x);
     let at = |values: &mut dyn Iterator<Item = Fr>| -> Fr {
@@ -158,7 +173,12 @@ fn quotient<B: Backend>(backend: &B, size: usize, rng: &mut impl RngCore) -> Che
     let c_x = at(&mut a.iter().zip(&b).map(|(a, b)| a * b));
     let h_x = h.iter().rev().fold(Fr::ZERO, |sum, c| sum * x + c);
     let vanishing = x.pow_vartime([size as u64]) - Fr::ONE;
-    equal("quotient", size, "random", (h_x * vanishing, a_x * b_x - c_x))
+    equal(
+        "quotient",
+        size,
+        "random",
+        (h_x * vanishing, a_x * b_x - c_x),
+    )
 }
 
 /// All Lagrange polynomials of the domain at x: l_i(x) = omega^i (x^m - 1) / (m (x - omega^i)).
@@ -184,7 +204,11 @@ fn refusals<B: Backend>(backend: &B) -> Check {
             });
         }
     }
-    let short = |n: usize| backend.upload(vec![Fr::ONE; n]).map_err(failed("upload", n));
+    let short = |n: usize| {
+        backend
+            .upload(vec![Fr::ONE; n])
+            .map_err(failed("upload", n))
+    };
     let evaluations = Evaluations {
         a: short(4)?,
         b: short(8)?,
@@ -195,7 +219,9 @@ fn refusals<B: Backend>(backend: &B) -> Check {
             case: "two lengths",
         });
     }
-    let bases = backend.load_bases(EncodedPoints::<G1>::encode(&[PrimeCurveAffine::generator(); 3]));
+    let bases = backend.load_bases(EncodedPoints::<G1>::encode(
+        &[PrimeCurveAffine::generator(); 3],
+    ));
     let bases = bases.map_err(failed("load_bases", 3))?;
     if backend.msm::<G1>(&bases, &short(2)?).is_ok() {
         return Err(Departure::Accepted {
@@ -208,7 +234,9 @@ fn refusals<B: Backend>(backend: &B) -> Check {
 
 /// Scalars that matter, by name.
 fn scalar_cases(size: usize, rng: &mut impl RngCore) -> Vec<(&'static str, Vec<Fr>)> {
-    let bits = (0..size).map(|_| Fr::from(u64::from(rng.next_u32() & 1))).collect();
+    let bits = (0..size)
+        .map(|_| Fr::from(u64::from(rng.next_u32() & 1)))
+        .collect();
     let mixed = (0..size)
         .map(|i| match i % 4 {
             0 => Fr::ZERO,
@@ -229,7 +257,10 @@ fn scalar_cases(size: usize, rng: &mut impl RngCore) -> Vec<(&'static str, Vec<F
 }
 
 /// Bases that matter, by name.
-fn base_cases<G: Group>(size: usize, rng: &mut impl RngCore) -> Vec<(&'static str, Vec<G::Affine>)> {
+fn base_cases<G: Group>(
+    size: usize,
+    rng: &mut impl RngCore,
+) -> Vec<(&'static str, Vec<G::Affine>)> {
     let point = |rng: &mut _| G::Projective::random(rng);
     let distinct: Vec<G::Affine> = (0..size).map(|_| point(&mut *rng).to_affine()).collect();
     let one: G::Affine = point(rng).to_affine();
@@ -285,7 +316,10 @@ pub fn matrices<B: Backend>(
         let loaded = backend.load_matrices(Arc::clone(r1cs))?;
         let witness = backend.load_witness(Arc::clone(witness))?;
         let evaluations = backend.mat_vec(&loaded, &witness)?;
-        Ok([backend.download(evaluations.a)?, backend.download(evaluations.b)?])
+        Ok([
+            backend.download(evaluations.a)?,
+            backend.download(evaluations.b)?,
+        ])
     };
     let [a, b] = run().map_err(failed("mat_vec", size))?;
     let wanted = |rows, input_rows| {

@@ -109,7 +109,10 @@ pub trait Ntt: Vectors {
 
     /// The coefficients of h = (a·b - c) / (x^m - 1) from the values of a and b on the domain of m elements, where c
     /// is the polynomial whose values are the products a_i·b_i. m coefficients; the last is zero.
-    fn quotient(&self, evaluations: Evaluations<Self::Vector>) -> Result<Self::Vector, BackendError>;
+    fn quotient(
+        &self,
+        evaluations: Evaluations<Self::Vector>,
+    ) -> Result<Self::Vector, BackendError>;
 }
 
 /// Multi-scalar multiplication.
@@ -120,8 +123,10 @@ pub trait Msm: MatVec {
     type Query<G: Group>: Send + Sync + 'static;
 
     /// Makes points resident.
-    fn load_bases<G: Group>(&self, points: EncodedPoints<G>)
-    -> Result<Self::Bases<G>, BackendError>;
+    fn load_bases<G: Group>(
+        &self,
+        points: EncodedPoints<G>,
+    ) -> Result<Self::Bases<G>, BackendError>;
 
     /// Makes the points of a query resident. There is one point for each variable of `variables`: its inputs first,
     /// then its aux, each in ascending order.

@@ -84,7 +84,11 @@ fn compare(args: &Args) -> anyhow::Result<()> {
     let temporary = tempfile::tempdir()?;
     let work = args.work.as_deref().unwrap_or(temporary.path());
     let chosen = |m: &&Measurement| {
-        args.only.is_empty() || args.only.iter().any(|name| m.name.starts_with(name.as_str()))
+        args.only.is_empty()
+            || args
+                .only
+                .iter()
+                .any(|name| m.name.starts_with(name.as_str()))
     };
     let mut rows = Vec::new();
     for measurement in MEASUREMENTS.iter().filter(chosen) {
@@ -92,7 +96,12 @@ fn compare(args: &Args) -> anyhow::Result<()> {
         child(&["prepare"], work, measurement.name, &[])?;
         let ours = side(work, measurement.name, "ours")?;
         let peer = side(work, measurement.name, "peer")?;
-        rows.push(row(measurement.name.to_owned(), ours.seconds, peer.seconds, "s"));
+        rows.push(row(
+            measurement.name.to_owned(),
+            ours.seconds,
+            peer.seconds,
+            "s",
+        ));
         if measurement.memory {
             let mebibytes = |m: &Measured| m.peak_bytes as f64 / f64::from(1 << 20);
             let name = format!("{}-peak", measurement.name);

@@ -54,12 +54,32 @@ pub const MEASUREMENTS: &[Measurement] = &[
     prove("prove-snap-2k", Kind::Snap, (4, 1)),
     prove("prove-winning-post-2k", Kind::WinningPost, (6, 4)),
     prove("prove-window-post-2k", Kind::WindowPost, (6, 4)),
-    other("keygen-winning-post-2k", Kind::WinningPost, Work::Keygen, (4, 1)),
-    other("keygen-window-post-2k", Kind::WindowPost, Work::Keygen, (4, 1)),
+    other(
+        "keygen-winning-post-2k",
+        Kind::WinningPost,
+        Work::Keygen,
+        (4, 1),
+    ),
+    other(
+        "keygen-window-post-2k",
+        Kind::WindowPost,
+        Work::Keygen,
+        (4, 1),
+    ),
     other("pce-eval-porep-2k", Kind::PoRep, Work::Evaluate, (4, 4)),
     other("pce-eval-snap-2k", Kind::Snap, Work::Evaluate, (4, 4)),
-    other("pce-eval-winning-post-2k", Kind::WinningPost, Work::Evaluate, (6, 6)),
-    other("pce-eval-window-post-2k", Kind::WindowPost, Work::Evaluate, (6, 6)),
+    other(
+        "pce-eval-winning-post-2k",
+        Kind::WinningPost,
+        Work::Evaluate,
+        (6, 6),
+    ),
+    other(
+        "pce-eval-window-post-2k",
+        Kind::WindowPost,
+        Work::Evaluate,
+        (6, 6),
+    ),
     other("witness-porep-2k", Kind::PoRep, Work::Witness, (4, 4)),
 ];
 
@@ -125,7 +145,9 @@ impl Measurement {
             (Side::Ours, Work::Keygen) => one(&mut || ours::keygen(workshop, kind), self.runs.0),
             (Side::Peer, Work::Keygen) => one(&mut || peer::keygen(workshop, kind), self.runs.1),
             (Side::Ours, Work::Evaluate) => one(&mut ours::evaluate(workshop, kind)?, self.runs.0),
-            (Side::Peer, Work::Evaluate) => one(&mut || peer::evaluate(workshop, kind), self.runs.1),
+            (Side::Peer, Work::Evaluate) => {
+                one(&mut || peer::evaluate(workshop, kind), self.runs.1)
+            }
             (Side::Ours, Work::Witness) => one(&mut || ours::witness(workshop, kind), self.runs.0),
             (Side::Peer, Work::Witness) => one(&mut || peer::witness(workshop, kind), self.runs.1),
         }

@@ -61,9 +61,11 @@ pub fn evaluate(
     Ok(move || {
         seconds(|| {
             let mut a = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(&pce.a, &witness, &mut a)?;
+            pce.r1cs()
+                .evaluate_single_threaded(&pce.a, &witness, &mut a)?;
             let mut b = vec![Fr::ZERO; pce.shape.constraints];
-            pce.r1cs().evaluate_single_threaded(&pce.b, &witness, &mut b)?;
+            pce.r1cs()
+                .evaluate_single_threaded(&pce.b, &witness, &mut b)?;
             Ok((a, b))
         })
     })

@@ -15,7 +15,11 @@ use crate::measure::seconds;
 use crate::workshop::Workshop;
 
 /// Shows the circuit of a request's first partition to a visitor.
-fn visit<V: CircuitVisitor>(kind: Kind, request: &Request, visitor: V) -> anyhow::Result<V::Output> {
+fn visit<V: CircuitVisitor>(
+    kind: Kind,
+    request: &Request,
+    visitor: V,
+) -> anyhow::Result<V::Output> {
     Ok(match kind {
         Kind::PoRep => cuzk_proof_porep::visit_circuit(request, 0, visitor)?,
         Kind::WindowPost => cuzk_proof_window_post::visit_circuit(request, 0, visitor)?,
@@ -51,7 +55,9 @@ impl CircuitVisitor for Keygen {
     type Output = anyhow::Result<Parameters<Bls12>>;
 
     fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
-        Ok(generate_random_parameters::<Bls12, _, _>(circuit, &mut OsRng)?)
+        Ok(generate_random_parameters::<Bls12, _, _>(
+            circuit, &mut OsRng,
+        )?)
     }
 }
 

@@ -43,7 +43,13 @@ impl Workshop {
         if measurement.work == Work::Prove && !self.params_path(kind).is_file() {
             let pce = self.pce(kind)?;
             let params = self.params_path(kind);
-            keygen::write(&CpuBackend::default(), &pce, &params, &mut OsRng, &mut |_| {})?;
+            keygen::write(
+                &CpuBackend::default(),
+                &pce,
+                &params,
+                &mut OsRng,
+                &mut |_| {},
+            )?;
         }
         Ok(())
     }
@@ -92,7 +98,10 @@ impl Workshop {
 /// The 2 KiB circuit of a proof type.
 pub fn circuit(kind: Kind) -> anyhow::Result<(&'static dyn ProofType, CircuitSpec)> {
     let proof_type = by_id(kind.name())?;
-    let spec = proof_type.circuits().iter().find(|spec| spec.sector_bytes == 2048);
+    let spec = proof_type
+        .circuits()
+        .iter()
+        .find(|spec| spec.sector_bytes == 2048);
     let spec = spec.ok_or_else(|| anyhow::anyhow!("{kind} has no 2 KiB circuit"))?;
     Ok((proof_type, *spec))
 }

@@ -30,7 +30,8 @@ impl Circuit {
         let proof_type = by_id(kind.name())?;
         let fits = |spec: &&CircuitSpec| spec.sector_bytes == size.bytes();
         let spec = proof_type.circuits().iter().find(fits).copied();
-        let spec = spec.ok_or_else(|| failure(USAGE, format!("{kind} has no circuit for {size}")))?;
+        let spec =
+            spec.ok_or_else(|| failure(USAGE, format!("{kind} has no circuit for {size}")))?;
         Ok(Self { proof_type, spec })
     }
 
@@ -39,15 +40,19 @@ impl Circuit {
         match (&choice.circuit, choice.kind, choice.sector_size) {
             (Some(id), _, _) => Self::named(id),
             (None, Some(kind), Some(size)) => Self::of(kind, size),
-            _ => Err(failure(USAGE, "name a --circuit, or a --kind and a --sector-size")),
+            _ => Err(failure(
+                USAGE,
+                "name a --circuit, or a --kind and a --sector-size",
+            )),
         }
     }
 
     /// The compiled circuit from the cache, or recorded now and put there.
     pub fn open(&self, cache: &Cache, console: &Console) -> anyhow::Result<Timed<Pce>> {
-        let found = console.step(&format!("{}: opening its compiled form", self.spec.id), |_| {
-            cache.find(self.spec.id)
-        });
+        let found = console.step(
+            &format!("{}: opening its compiled form", self.spec.id),
+            |_| cache.find(self.spec.id),
+        );
         match found {
             Ok(Timed {
                 value: Some(pce),

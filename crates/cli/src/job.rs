@@ -100,7 +100,9 @@ fn finish(
     console: &Console,
 ) -> anyhow::Result<()> {
     let proved = console.step(&format!("{id}: proving partition {partition}"), |_| {
-        pending.finish().with_context(|| format!("{id}: partition {partition}"))
+        pending
+            .finish()
+            .with_context(|| format!("{id}: partition {partition}"))
     })?;
     done.prove_s += proved.seconds;
     done.proofs.push(proved.value);

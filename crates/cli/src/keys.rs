@@ -18,7 +18,10 @@ const PRODUCTION_BYTES: u64 = 512 << 20;
 /// The name of the circuit's key in a store, without extension.
 pub fn key_name(circuit: &Circuit) -> anyhow::Result<String> {
     let names = circuit.proof_type.key_names(circuit.spec.id)?;
-    let stem = names.params.strip_suffix(".params").unwrap_or(&names.params);
+    let stem = names
+        .params
+        .strip_suffix(".params")
+        .unwrap_or(&names.params);
     Ok(stem.to_owned())
 }
 
@@ -67,7 +70,13 @@ pub fn make(
     let made = console.measured(&what, 1000, |bar| {
         std::fs::create_dir_all(store.folder())?;
         let mut progress = |done: f64| bar.set_position((done * 1000.0) as u64);
-        keygen::write(&CpuBackend::default(), pce, &path, &mut OsRng, &mut progress)?;
+        keygen::write(
+            &CpuBackend::default(),
+            pce,
+            &path,
+            &mut OsRng,
+            &mut progress,
+        )?;
         Ok::<_, anyhow::Error>(())
     })?;
     Ok(Timed {

@@ -4,7 +4,11 @@
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(String::len).chain([header[column].len()]).max().unwrap_or(0)
+        cells
+            .map(String::len)
+            .chain([header[column].len()])
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
@@ -18,7 +22,10 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     let mut out = vec![line(&mut header.iter().copied())];
-    out.extend(rows.iter().map(|row| line(&mut row.iter().map(String::as_str))));
+    out.extend(
+        rows.iter()
+            .map(|row| line(&mut row.iter().map(String::as_str))),
+    );
     out.join("\n")
 }
 
@@ -41,14 +48,25 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }
 
     #[test]
     fn columns_line_up() {
-        let rows = [vec!["a".to_owned(), "1.5".to_owned()], vec!["long".to_owned(), "12.25".to_owned()]];
-        assert_eq!(table(&["name", "s"], &rows), "name  s\na       1.5\nlong  12.25");
+        let rows = [
+            vec!["a".to_owned(), "1.5".to_owned()],
+            vec!["long".to_owned(), "12.25".to_owned()],
+        ];
+        assert_eq!(
+            table(&["name", "s"], &rows),
+            "name  s\na       1.5\nlong  12.25"
+        );
     }
 }

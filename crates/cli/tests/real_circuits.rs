@@ -31,7 +31,11 @@ fn request(payload: &Payload) -> Request {
     }
 }
 
-fn visit<V: CircuitVisitor>(kind: Kind, request: &Request, v: V) -> Result<V::Output, ProofApiError> {
+fn visit<V: CircuitVisitor>(
+    kind: Kind,
+    request: &Request,
+    v: V,
+) -> Result<V::Output, ProofApiError> {
     match kind {
         Kind::PoRep => cuzk_proof_porep::visit_circuit(request, 0, v),
         Kind::WindowPost => cuzk_proof_window_post::visit_circuit(request, 0, v),
@@ -124,9 +128,14 @@ fn pce_equals_synthesis(kind: Kind, counts: (usize, usize, usize)) {
 fn flipped_values_are_found(pce: &Pce, inputs: Vec<Fr>, mut aux: Vec<Fr>) {
     for which in [0, aux.len() / 2, aux.len() - 1] {
         aux[which] = Fr::ONE - aux[which];
-        let changed = pce.pack(Assignment::new(inputs.clone(), aux.iter().copied())).unwrap();
+        let changed = pce
+            .pack(Assignment::new(inputs.clone(), aux.iter().copied()))
+            .unwrap();
         let found = pce.check(&changed);
-        assert!(matches!(found, Err(R1csError::Unsatisfied { .. })), "aux {which}");
+        assert!(
+            matches!(found, Err(R1csError::Unsatisfied { .. })),
+            "aux {which}"
+        );
         aux[which] = Fr::ONE - aux[which];
     }
 }
@@ -163,7 +172,10 @@ fn post_circuits_agree_on_where_one_comes_from() {
         assert_eq!(witness.inputs.len(), inputs, "{kind}: witness");
         assert_eq!(witness.inputs[0], Fr::ONE, "{kind}: input 0");
         assert_eq!(witness.aux_len(), recorded.shape.aux, "{kind}: aux");
-        assert_eq!(RecordingCS::default().counts(), WitnessCS::default().counts());
+        assert_eq!(
+            RecordingCS::default().counts(),
+            WitnessCS::default().counts()
+        );
     }
 }
 
@@ -172,11 +184,17 @@ fn a_non_zero_takes_at_most_six_bytes() {
     for kind in Kind::ALL {
         let pce = blank(kind);
         let per_non_zero = pce.matrix_bytes() as f64 / pce.terms() as f64;
-        assert!(per_non_zero <= 6.0, "{kind}: {per_non_zero:.2} bytes in memory");
+        assert!(
+            per_non_zero <= 6.0,
+            "{kind}: {per_non_zero:.2} bytes in memory"
+        );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("circuit.pce");
         pce.write(&path).unwrap();
         let per_non_zero = path.metadata().unwrap().len() as f64 / pce.terms() as f64;
-        assert!(per_non_zero <= 6.0, "{kind}: {per_non_zero:.2} bytes on disk");
+        assert!(
+            per_non_zero <= 6.0,
+            "{kind}: {per_non_zero:.2} bytes on disk"
+        );
     }
 }

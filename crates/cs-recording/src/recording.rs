@@ -74,10 +74,13 @@ impl RecordingCS {
             + lc.iter_aux().filter(|(_, c)| present(c)).count();
         let inputs = lc.iter_inputs().map(|(i, c)| (Column::Dense(*i as u32), c));
         let aux = lc.iter_aux().map(|(j, c)| (Column::Sparse(*j as u32), c));
-        let terms = inputs.chain(aux).filter(|(_, c)| present(c)).map(|(column, c)| Term {
-            column,
-            coefficient: coefficients.intern(c),
-        });
+        let terms = inputs
+            .chain(aux)
+            .filter(|(_, c)| present(c))
+            .map(|(column, c)| Term {
+                column,
+                coefficient: coefficients.intern(c),
+            });
         self.matrices[matrix].push_row(count, terms);
     }
 }

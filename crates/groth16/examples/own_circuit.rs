@@ -25,9 +25,19 @@ impl Circuit<Fr> for Cubic {
         let output = |x: Fr| x.square() * x + x + Fr::from(5);
         let y = cs.alloc_input(|| "y", || known(self.x.map(output)))?;
         cs.enforce(|| "x * x = x^2", |lc| lc + x, |lc| lc + x, |lc| lc + square);
-        cs.enforce(|| "x^2 * x = x^3", |lc| lc + square, |lc| lc + x, |lc| lc + cube);
+        cs.enforce(
+            || "x^2 * x = x^3",
+            |lc| lc + square,
+            |lc| lc + x,
+            |lc| lc + cube,
+        );
         let five = (Fr::from(5), CS::one());
-        cs.enforce(|| "sum", |lc| lc + cube + x + five, |lc| lc + CS::one(), |lc| lc + y);
+        cs.enforce(
+            || "sum",
+            |lc| lc + cube + x + five,
+            |lc| lc + CS::one(),
+            |lc| lc + y,
+        );
         Ok(())
     }
 }
@@ -36,10 +46,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pce = Pce::record(Cubic { x: None })?;
     let key = keygen::in_memory(&CpuBackend::default(), &pce, &mut OsRng)?;
     let prover = Prover::new(CpuBackend::default(), &pce, &key)?;
-    let proof = prover.prove(Cubic { x: Some(Fr::from(3)) })?;
+    let proof = prover.prove(Cubic {
+        x: Some(Fr::from(3)),
+    })?;
     let valid = verify(prover.verifying_key(), &proof, &[Fr::from(35)])?;
 
-    println!("{} constraints, proof of {} bytes, valid: {valid}", pce.shape.constraints, proof.to_bytes().len());
+    println!(
+        "{} constraints, proof of {} bytes, valid: {valid}",
+        pce.shape.constraints,
+        proof.to_bytes().len()
+    );
     assert!(valid);
     assert!(!verify(prover.verifying_key(), &proof, &[Fr::from(36)])?);
     Ok(())

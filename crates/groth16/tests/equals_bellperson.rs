@@ -5,7 +5,8 @@ use blstrs::Bls12;
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_curve::{Bytes, Fr};
 use cuzk_groth16::{
-    Blinding, Groth16Error, PreparedVerifyingKey, Proof, ProofError, Prover, keygen, verify, verify_batch,
+    Blinding, Groth16Error, PreparedVerifyingKey, Proof, ProofError, Prover, keygen, verify,
+    verify_batch,
 };
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
@@ -26,7 +27,9 @@ fn rng() -> ChaCha12Rng {
 }
 
 /// A key made by bellperson, in both forms.
-fn peer_key(circuit: impl bellperson::Circuit<Fr>) -> Option<(peer::Parameters<Bls12>, Parameters)> {
+fn peer_key(
+    circuit: impl bellperson::Circuit<Fr>,
+) -> Option<(peer::Parameters<Bls12>, Parameters)> {
     let key = match peer::generate_random_parameters::<Bls12, _, _>(circuit, &mut rng()) {
         Ok(key) => key,
         // bellperson refuses a circuit with a variable that no constraint holds.
@@ -48,7 +51,11 @@ fn prove_both<C: bellperson::Circuit<Fr> + Send + Clone>(
     let (theirs, ours) = peer_key(blank)?;
     let prover = Prover::new(Backend::default(), &pce, &ours).unwrap();
     let witness = prover.witness(circuit.clone()).unwrap();
-    let proved = prover.start(witness, blinding.clone()).unwrap().finish().unwrap();
+    let proved = prover
+        .start(witness, blinding.clone())
+        .unwrap()
+        .finish()
+        .unwrap();
     let proof = peer::create_proof(circuit, &theirs, blinding.r, blinding.s).unwrap();
     let mut bytes = [0; 192];
     proof.write(&mut bytes[..]).unwrap();
@@ -101,7 +108,10 @@ fn circuits_at_the_edges_prove() {
     let bits = |n: usize| circuit((0..n).map(|i| Step::Bit(i.is_multiple_of(2))).collect());
     for (name, circuit) in [
         ("no constraints, no aux", circuit(vec![])),
-        ("inputs alone", circuit(vec![Step::Input(2), Step::Input(0), Step::Input(1)])),
+        (
+            "inputs alone",
+            circuit(vec![Step::Input(2), Step::Input(0), Step::Input(1)]),
+        ),
         ("B all zero", circuit(vec![Step::Empty, Step::Cancel(0)])),
         ("domain exactly full", bits(127)),
         ("domain just over", bits(128)),
@@ -120,7 +130,10 @@ fn an_unused_variable_is_refused_a_key() {
     };
     let pce = Pce::record(circuit).unwrap();
     let refused = keygen::in_memory(&Backend::default(), &pce, &mut rng());
-    assert!(matches!(refused, Err(Groth16Error::Unconstrained { index: 1 })));
+    assert!(matches!(
+        refused,
+        Err(Groth16Error::Unconstrained { index: 1 })
+    ));
 }
 
 fn cubic() -> (Prover<Backend>, Pce) {
@@ -132,14 +145,22 @@ fn cubic() -> (Prover<Backend>, Pce) {
 #[test]
 fn a_wrong_witness_names_its_constraint_and_gives_no_proof() {
     let (prover, pce) = cubic();
-    let oracle = FullSynthesis::<false>::of(Cubic { x: Some(Fr::from(3)) }).unwrap();
+    let oracle = FullSynthesis::<false>::of(Cubic {
+        x: Some(Fr::from(3)),
+    })
+    .unwrap();
     let flip = |(j, value): (usize, &Fr)| if j == 2 { value + Fr::ONE } else { *value };
     let changed = oracle.aux.iter().enumerate().map(flip);
-    let witness = pce.pack(cuzk_r1cs::Assignment::new(oracle.inputs.clone(), changed)).unwrap();
+    let witness = pce
+        .pack(cuzk_r1cs::Assignment::new(oracle.inputs.clone(), changed))
+        .unwrap();
     let pending = prover.start(witness, Blinding::random(&mut rng())).unwrap();
     let error = pending.finish().unwrap_err();
     assert!(
-        matches!(error, Groth16Error::R1cs(R1csError::Unsatisfied { constraint: 1, .. })),
+        matches!(
+            error,
+            Groth16Error::R1cs(R1csError::Unsatisfied { constraint: 1, .. })
+        ),
         "{error}"
     );
 }
@@ -162,7 +183,12 @@ fn a_key_of_the_same_shape_for_another_circuit_gives_no_proof() {
             cs.enforce(|| "square", |lc| lc + x, |lc| lc + x, |lc| lc + square);
             cs.enforce(|| "cube", |lc| lc + square, |lc| lc + x, |lc| lc + cube);
             let six = (Fr::from(6), CS::one());
-            cs.enforce(|| "sum", |lc| lc + cube + x + six, |lc| lc + CS::one(), |lc| lc + y);
+            cs.enforce(
+                || "sum",
+                |lc| lc + cube + x + six,
+                |lc| lc + CS::one(),
+                |lc| lc + y,
+            );
             Ok(())
         }
     }
@@ -171,15 +197,28 @@ fn a_key_of_the_same_shape_for_another_circuit_gives_no_proof() {
     assert_ne!(pce.hash, other.hash);
     let key = keygen::in_memory(&Backend::default(), &other, &mut rng()).unwrap();
     let prover = Prover::new(Backend::default(), &pce, &key).unwrap();
-    let error = prover.prove(Cubic { x: Some(Fr::from(3)) }).unwrap_err();
-    assert!(matches!(error, Groth16Error::Invalid { backend: "cpu" }), "{error}");
+    let error = prover
+        .prove(Cubic {
+            x: Some(Fr::from(3)),
+        })
+        .unwrap_err();
+    assert!(
+        matches!(error, Groth16Error::Invalid { backend: "cpu" }),
+        "{error}"
+    );
 }
 
 #[test]
 fn batches_are_valid_exactly_when_all_proofs_are() {
     let (prover, _) = cubic();
     let key: &PreparedVerifyingKey = prover.verifying_key();
-    let prove = |x: u64| prover.prove(Cubic { x: Some(Fr::from(x)) }).unwrap();
+    let prove = |x: u64| {
+        prover
+            .prove(Cubic {
+                x: Some(Fr::from(x)),
+            })
+            .unwrap()
+    };
     let output = |x: u64| vec![Cubic::output(Fr::from(x))];
     let proofs: Vec<(Proof, Vec<Fr>)> = (1..=4).map(|x| (prove(x), output(x))).collect();
     let batch = |items: &[(Proof, Vec<Fr>)]| {
@@ -199,22 +238,40 @@ fn batches_are_valid_exactly_when_all_proofs_are() {
         assert!(!batch(&swapped), "proof of {wrong}");
     }
     let error = verify(key, &proofs[0].0, &[]).unwrap_err();
-    assert!(matches!(error, Groth16Error::PublicInputs { wanted: 1, found: 0 }));
+    assert!(matches!(
+        error,
+        Groth16Error::PublicInputs {
+            wanted: 1,
+            found: 0
+        }
+    ));
 }
 
 #[test]
 fn bytes_that_are_no_proof_are_refused() {
     let (prover, _) = cubic();
-    let good = prover.prove(Cubic { x: Some(Fr::from(3)) }).unwrap().to_bytes();
+    let good = prover
+        .prove(Cubic {
+            x: Some(Fr::from(3)),
+        })
+        .unwrap()
+        .to_bytes();
     let refused = |bytes: &[u8]| Proof::from_bytes(bytes).unwrap_err();
     for length in [0, 191, 193] {
         let mut bytes = good.to_vec();
         bytes.resize(length, 0);
         let error = refused(&bytes);
-        assert_eq!(error, ProofError::Length { wanted: 192, found: length });
+        assert_eq!(
+            error,
+            ProofError::Length {
+                wanted: 192,
+                found: length
+            }
+        );
     }
     for (name, at) in [("A", 0), ("B", 48), ("C", 144)] {
-        let named = |error: &ProofError| matches!(error, ProofError::Point { point, .. } if *point == name);
+        let named =
+            |error: &ProofError| matches!(error, ProofError::Point { point, .. } if *point == name);
         let mut uncompressed = good;
         uncompressed[at] &= 0x7f;
         assert!(named(&refused(&uncompressed)), "{name}: flags");
@@ -241,7 +298,9 @@ fn bytes_that_are_no_proof_are_refused() {
 #[test]
 fn dropping_a_pending_proof_leaves_the_prover_usable() {
     let (prover, _) = cubic();
-    let circuit = || Cubic { x: Some(Fr::from(3)) };
+    let circuit = || Cubic {
+        x: Some(Fr::from(3)),
+    };
     for _ in 0..8 {
         let witness = prover.witness(circuit()).unwrap();
         drop(prover.start(witness, Blinding::random(&mut rng())).unwrap());

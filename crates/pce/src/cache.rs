@@ -90,7 +90,8 @@ impl Cache {
 
     fn name_path(&self, name: &str) -> PathBuf {
         let version = env!("CARGO_PKG_VERSION");
-        self.folder.join(format!("{name}-{version}-f{VERSION}.shape"))
+        self.folder
+            .join(format!("{name}-{version}-f{VERSION}.shape"))
     }
 }
 

@@ -89,7 +89,8 @@ impl Classifier {
     fn describe(&mut self, row: &[Vec<Term>; 3], unknown: u32) -> bool {
         self.form.clear();
         self.locals.clear();
-        self.locals.extend([Column::Dense(0), Column::Sparse(unknown)]);
+        self.locals
+            .extend([Column::Dense(0), Column::Sparse(unknown)]);
         for (matrix, terms) in row.iter().enumerate() {
             for term in terms {
                 let known = self.locals.iter().position(|&column| column == term.column);
@@ -97,7 +98,8 @@ impl Classifier {
                     self.locals.push(term.column);
                     self.locals.len() - 1
                 });
-                self.form.extend([matrix as u32, local as u32, term.coefficient]);
+                self.form
+                    .extend([matrix as u32, local as u32, term.coefficient]);
             }
         }
         self.locals.len() <= MAX_BOOLEANS + 2
@@ -194,8 +196,16 @@ mod tests {
     #[test]
     fn gadgets_of_booleans_are_boolean() {
         let and = [vec![(1, x(0))], vec![(1, x(1))], vec![(1, x(2))]];
-        let xor = [vec![(2, x(0))], vec![(1, x(1))], vec![(1, x(0)), (1, x(1)), (-1, x(3))]];
-        let choice = [vec![(1, x(0)), (-1, x(1))], vec![(1, x(2))], vec![(1, x(4)), (-1, x(1))]];
+        let xor = [
+            vec![(2, x(0))],
+            vec![(1, x(1))],
+            vec![(1, x(0)), (1, x(1)), (-1, x(3))],
+        ];
+        let choice = [
+            vec![(1, x(0)), (-1, x(1))],
+            vec![(1, x(2))],
+            vec![(1, x(4)), (-1, x(1))],
+        ];
         let conditional = [
             vec![(1, ONE), (-1, x(0)), (-1, x(5))],
             vec![(1, x(5))],
@@ -209,9 +219,20 @@ mod tests {
     fn what_may_be_another_value_is_not_boolean() {
         let sum = [vec![(1, x(0)), (1, x(1))], vec![(1, ONE)], vec![(1, x(2))]];
         let free = [vec![(1, x(0))], vec![(1, x(3))], vec![]];
-        let input = [vec![(1, ONE), (-1, x(4))], vec![(1, Column::Dense(1))], vec![]];
+        let input = [
+            vec![(1, ONE), (-1, x(4))],
+            vec![(1, Column::Dense(1))],
+            vec![],
+        ];
         let square_is_four = [vec![(1, x(5))], vec![(1, x(5))], vec![(4, ONE)]];
-        let rows = [booleanity(0), booleanity(1), sum, free, input, square_is_four];
+        let rows = [
+            booleanity(0),
+            booleanity(1),
+            sum,
+            free,
+            input,
+            square_is_four,
+        ];
         let found = classify(&rows, 6);
         assert_eq!(found.iter_ones().collect::<Vec<_>>(), [0, 1]);
     }

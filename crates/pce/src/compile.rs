@@ -62,7 +62,9 @@ fn analyse(shape: Shape, coefficients: &[Fr], matrices: &[Rows; 3]) -> Result<An
     for block in 0..shape.constraints.div_ceil(BLOCK_ROWS) {
         let mut readers = [0, 1, 2].map(|matrix: usize| matrices[matrix].block(block));
         while read_row(&mut readers, &mut row)? {
-            row.iter().flatten().for_each(|t| uses[t.coefficient as usize] += 1);
+            row.iter()
+                .flatten()
+                .for_each(|t| uses[t.coefficient as usize] += 1);
             for term in &row[0] {
                 if let Column::Sparse(j) = term.column {
                     density.a_aux.set(j as usize);
@@ -113,7 +115,10 @@ fn by_frequency(coefficients: &[Fr], uses: &[u64]) -> (Vec<Fr>, Vec<u32>) {
     for (new, &old) in order.iter().enumerate() {
         renumbered[old] = new as u32;
     }
-    (order.iter().map(|&old| coefficients[old]).collect(), renumbered)
+    (
+        order.iter().map(|&old| coefficients[old]).collect(),
+        renumbered,
+    )
 }
 
 /// Where recorded columns and coefficients go.

@@ -39,7 +39,9 @@ pub enum PceError {
         found: String,
     },
     /// Bytes that do not match their checksum.
-    #[error("PCE file: {section} is damaged: its checksum is {found:016x}, wanted {wanted:016x}; compile the circuit again")]
+    #[error(
+        "PCE file: {section} is damaged: its checksum is {found:016x}, wanted {wanted:016x}; compile the circuit again"
+    )]
     Checksum {
         /// The section.
         section: &'static str,

@@ -26,7 +26,8 @@ impl Pce {
         };
         std::fs::create_dir_all(folder).map_err(PceError::io(folder))?;
         let mut file = NamedTempFile::new_in(folder).map_err(PceError::io(folder))?;
-        self.write_to(file.as_file_mut()).map_err(PceError::io(path))?;
+        self.write_to(file.as_file_mut())
+            .map_err(PceError::io(path))?;
         file.as_file().sync_all().map_err(PceError::io(path))?;
         file.persist(path)
             .map_err(|e| PceError::io(path)(e.error))?;
@@ -84,7 +85,8 @@ impl Pce {
             let at = MATRICES + 2 * index;
             let blocks = words(&sections[at + 1], SECTIONS[at + 1])?;
             let bytes = sections[at].clone();
-            let rows = Rows::from_parts(name, bytes, blocks, shape.constraints, header.terms[index]);
+            let rows =
+                Rows::from_parts(name, bytes, blocks, shape.constraints, header.terms[index]);
             Ok::<_, PceError>(rows?)
         };
         let bits = |index: usize, len| bitmap(&sections[index], SECTIONS[index], len);
@@ -131,7 +133,8 @@ impl<'a> Sections<'a> {
         parts: impl IntoIterator<Item = T>,
     ) -> io::Result<()> {
         let padding = self.position.next_multiple_of(ALIGNMENT) - self.position;
-        self.file.write_all(&[0; ALIGNMENT as usize][..padding as usize])?;
+        self.file
+            .write_all(&[0; ALIGNMENT as usize][..padding as usize])?;
         self.position += padding;
         let offset = self.position;
         let mut hasher = Xxh3::new();
@@ -167,7 +170,10 @@ fn section(file: &Bytes, entry: Entry, name: &'static str) -> Result<Bytes, PceE
         found: file.len() as u64,
     };
     let start = usize::try_from(entry.offset).ok();
-    let end = entry.offset.checked_add(entry.length).and_then(|end| usize::try_from(end).ok());
+    let end = entry
+        .offset
+        .checked_add(entry.length)
+        .and_then(|end| usize::try_from(end).ok());
     let (Some(start), Some(end)) = (start, end) else {
         return Err(truncated);
     };
@@ -215,7 +221,13 @@ fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, PceError> {
     }
     let decode = |(index, value): (usize, &[u8; 32])| {
         let element: Option<Fr> = Fr::from_bytes_le(value).into();
-        element.ok_or_else(|| wrong(name, "elements below the modulus", format!("element {index}")))
+        element.ok_or_else(|| {
+            wrong(
+                name,
+                "elements below the modulus",
+                format!("element {index}"),
+            )
+        })
     };
     values.iter().enumerate().map(decode).collect()
 }
@@ -228,6 +240,11 @@ fn words(bytes: &[u8], name: &'static str) -> Result<Vec<u64>, PceError> {
 }
 
 fn bitmap(bytes: &[u8], name: &'static str, len: usize) -> Result<Bitmap, PceError> {
-    Bitmap::from_words(words(bytes, name)?, len)
-        .ok_or_else(|| wrong(name, format!("{len} bits"), format!("{} bytes", bytes.len())))
+    Bitmap::from_words(words(bytes, name)?, len).ok_or_else(|| {
+        wrong(
+            name,
+            format!("{len} bits"),
+            format!("{} bytes", bytes.len()),
+        )
+    })
 }

@@ -64,9 +64,13 @@ impl Header {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
         out.extend_from_slice(&(SECTIONS.len() as u32).to_le_bytes());
-        self.counts.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+        self.counts
+            .iter()
+            .for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
         out.extend_from_slice(&self.hash);
-        self.terms.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+        self.terms
+            .iter()
+            .for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
         for entry in &self.sections {
             for number in [entry.offset, entry.length, entry.checksum] {
                 out.extend_from_slice(&number.to_le_bytes());
@@ -101,7 +105,9 @@ impl Header {
         }
         let header = file.get(..HEADER_BYTES).ok_or_else(truncated)?;
         let found = xxh3_64(&header[..HEADER_BYTES - 8]);
-        let wanted = Reader(&header[HEADER_BYTES - 8..]).u64().ok_or_else(truncated)?;
+        let wanted = Reader(&header[HEADER_BYTES - 8..])
+            .u64()
+            .ok_or_else(truncated)?;
         if found != wanted {
             return Err(PceError::Checksum {
                 section: "the header",

@@ -9,7 +9,10 @@ use cuzk_r1cs::ShapeHash;
 /// A recording is canonical (zero terms left out, ascending columns, coefficients by first use), so two circuits have
 /// the same hash exactly when their matrices are equal.
 pub fn shape_hash(recorded: &Recorded) -> ShapeHash {
-    let mut state = Params::new().hash_length(32).personal(b"cuzk shape v1").to_state();
+    let mut state = Params::new()
+        .hash_length(32)
+        .personal(b"cuzk shape v1")
+        .to_state();
     let shape = recorded.shape;
     for count in [
         shape.inputs,

@@ -28,7 +28,10 @@ fn a_file_under_another_hash_is_refused() {
     let wrong = ShapeHash([7; 32]);
     pce.write(&cache.path(wrong)).unwrap();
     let error = cache.get(wrong).unwrap_err();
-    assert!(matches!(error, PceError::OtherShape { wanted, .. } if wanted == wrong), "{error}");
+    assert!(
+        matches!(error, PceError::OtherShape { wanted, .. } if wanted == wrong),
+        "{error}"
+    );
 }
 
 #[test]
@@ -42,9 +45,24 @@ fn a_damaged_file_is_refused_and_names_the_section() {
     *flipped.last_mut().unwrap() ^= 1;
     std::fs::write(&path, flipped).unwrap();
     let error = cache.find("cubic").unwrap_err();
-    assert!(matches!(error, PceError::Checksum { section: "aux density of B", .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            PceError::Checksum {
+                section: "aux density of B",
+                ..
+            }
+        ),
+        "{error}"
+    );
     std::fs::write(&path, b"not a PCE").unwrap();
-    assert!(matches!(cache.find("cubic").unwrap_err(), PceError::Format { .. }));
+    assert!(matches!(
+        cache.find("cubic").unwrap_err(),
+        PceError::Format { .. }
+    ));
     std::fs::write(&path, &whole[..100]).unwrap();
-    assert!(matches!(cache.find("cubic").unwrap_err(), PceError::Truncated { .. }));
+    assert!(matches!(
+        cache.find("cubic").unwrap_err(),
+        PceError::Truncated { .. }
+    ));
 }

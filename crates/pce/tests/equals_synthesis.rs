@@ -125,7 +125,14 @@ fn a_constraint_system_that_is_not_empty_is_refused() {
     assert_eq!(cs.counts().inputs, 0);
     cs.alloc_input(|| "one too many", || Ok(Fr::ONE)).unwrap();
     let refused = synthesize(Cubic { x: None }, &mut cs);
-    assert!(matches!(refused, Err(R1csError::Count { wanted: 0, found: 1, .. })));
+    assert!(matches!(
+        refused,
+        Err(R1csError::Count {
+            wanted: 0,
+            found: 1,
+            ..
+        })
+    ));
 }
 
 #[test]
@@ -137,7 +144,10 @@ fn a_flipped_bit_is_named_with_its_values() {
     let changed = Assignment::new(oracle.inputs, oracle.aux.iter().enumerate().map(flip));
     let error = pce.check(&pce.pack(changed).unwrap()).unwrap_err();
     let text = error.to_string();
-    assert!(text.starts_with("constraint 0 is not satisfied: a = 0x"), "{text}");
+    assert!(
+        text.starts_with("constraint 0 is not satisfied: a = 0x"),
+        "{text}"
+    );
     assert!(text.ends_with('a'), "c = 10 ends the message: {text}");
 }
 
@@ -150,8 +160,16 @@ fn circuits_at_the_edges_compile() {
     let bits = |n: usize| step((0..n).map(|i| Step::Bit(i.is_multiple_of(2))).collect());
     for (name, circuit, aux) in [
         ("no constraints, no aux", step(vec![]), 0),
-        ("inputs alone", step(vec![Step::Input(2), Step::Input(0)]), 0),
-        ("an unused variable", step(vec![Step::Aux(5), Step::Bit(true)]), 2),
+        (
+            "inputs alone",
+            step(vec![Step::Input(2), Step::Input(0)]),
+            0,
+        ),
+        (
+            "an unused variable",
+            step(vec![Step::Aux(5), Step::Bit(true)]),
+            2,
+        ),
         ("B all zero", step(vec![Step::Empty, Step::Cancel(0)]), 0),
         ("one block less a row", bits(1023), 1023),
         ("one block", bits(1024), 1024),
@@ -162,13 +180,22 @@ fn circuits_at_the_edges_compile() {
         let packed = pce.pack(witness(circuit)).unwrap();
         pce.check(&packed).unwrap();
         let read = Pce::from_bytes(Bytes::new(file(&pce))).unwrap();
-        assert_eq!(read.evaluate(&packed).unwrap(), pce.evaluate(&packed).unwrap(), "{name}");
+        assert_eq!(
+            read.evaluate(&packed).unwrap(),
+            pce.evaluate(&packed).unwrap(),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn bits_are_packed_and_others_escape() {
-    let steps = vec![Step::Bit(true), Step::Aux(1), Step::Bit(false), Step::Aux(77)];
+    let steps = vec![
+        Step::Bit(true),
+        Step::Aux(1),
+        Step::Bit(false),
+        Step::Aux(77),
+    ];
     let circuit = StepCircuit {
         steps,
         blank: false,
@@ -181,9 +208,15 @@ fn bits_are_packed_and_others_escape() {
     let wild = Assignment::new(vec![Fr::ONE], [5, 1, 1, 77].map(Fr::from));
     let packed = pce.pack(wild).unwrap();
     assert_eq!(packed.escapes().len(), 1);
-    assert_eq!((packed.escapes()[0].aux, packed.escapes()[0].value), (0, Fr::from(5)));
+    assert_eq!(
+        (packed.escapes()[0].aux, packed.escapes()[0].value),
+        (0, Fr::from(5))
+    );
     let error = pce.check(&packed).unwrap_err();
-    assert!(matches!(error, R1csError::Unsatisfied { constraint: 0, .. }));
+    assert!(matches!(
+        error,
+        R1csError::Unsatisfied { constraint: 0, .. }
+    ));
 }
 
 #[test]
@@ -194,5 +227,8 @@ fn a_witness_of_another_circuit_is_refused() {
         blank: false,
     });
     let error = pce.pack(other).unwrap_err();
-    assert!(matches!(error, PceError::R1cs(R1csError::Count { .. })), "{error}");
+    assert!(
+        matches!(error, PceError::R1cs(R1csError::Count { .. })),
+        "{error}"
+    );
 }

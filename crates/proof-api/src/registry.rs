@@ -34,12 +34,19 @@ pub fn by_wire_kind(kind: i32) -> Result<&'static dyn ProofType, ProofApiError> 
 /// The proof type that has a circuit called `circuit`, and that circuit.
 pub fn by_circuit(circuit: &str) -> Result<(&'static dyn ProofType, CircuitSpec), ProofApiError> {
     let types = registry()?;
-    let all = || types.iter().flat_map(|t| t.circuits().iter().map(move |c| (*t, *c)));
+    let all = || {
+        types
+            .iter()
+            .flat_map(|t| t.circuits().iter().map(move |c| (*t, *c)))
+    };
     all()
         .find(|(_, spec)| spec.id == circuit)
         .ok_or_else(|| ProofApiError::UnknownCircuit {
             found: circuit.to_owned(),
-            known: all().map(|(_, spec)| spec.id).collect::<Vec<_>>().join(", "),
+            known: all()
+                .map(|(_, spec)| spec.id)
+                .collect::<Vec<_>>()
+                .join(", "),
         })
 }
 

@@ -27,7 +27,8 @@ impl Bitmap {
 
     /// Takes words as bits, or `None` where their number does not fit `len` or a bit past the end is set.
     pub fn from_words(words: Vec<u64>, len: usize) -> Option<Self> {
-        let tail_clear = len.is_multiple_of(64) || words.last().is_some_and(|w| w >> (len % 64) == 0);
+        let tail_clear =
+            len.is_multiple_of(64) || words.last().is_some_and(|w| w >> (len % 64) == 0);
         (words.len() == len.div_ceil(64) && tail_clear).then_some(Self { words, len })
     }
 
@@ -104,7 +105,10 @@ impl Bitmap {
 
     /// Number of one bits.
     pub fn count_ones(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
     }
 
     /// The indices of the one bits, ascending.
@@ -188,9 +192,16 @@ mod tests {
             map.set(i);
         }
         let ranked = RankedBitmap::new(map.clone());
-        assert_eq!(map.iter_ones().collect::<Vec<_>>(), [0, 1, 63, 64, 127, 128, 199]);
+        assert_eq!(
+            map.iter_ones().collect::<Vec<_>>(),
+            [0, 1, 63, 64, 127, 128, 199]
+        );
         for i in 0..=200 {
-            assert_eq!(ranked.rank(i), (0..i).filter(|&j| map.get(j)).count(), "{i}");
+            assert_eq!(
+                ranked.rank(i),
+                (0..i).filter(|&j| map.get(j)).count(),
+                "{i}"
+            );
         }
     }
 

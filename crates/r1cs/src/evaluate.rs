@@ -84,7 +84,11 @@ impl CompactR1cs {
 
     fn fits(&self, witness: &PackedWitness) -> Result<(), R1csError> {
         for (what, wanted, found) in [
-            ("inputs of the witness", self.shape.inputs, witness.inputs().len()),
+            (
+                "inputs of the witness",
+                self.shape.inputs,
+                witness.inputs().len(),
+            ),
             ("aux of the witness", self.shape.aux, witness.bits().len()),
             ("slots of the witness", self.slots(), witness.slots().len()),
         ] {
@@ -119,10 +123,14 @@ impl CompactR1cs {
                 let found = witness.escapes().binary_search_by_key(&aux, |e| e.aux);
                 found.ok().map(|i| &witness.escapes()[i].value)
             };
-            self.sum_rows(reader, out, |column| match (column, witness.value(column)?) {
-                (Column::Dense(slot), _) => witness.slots().get(slot as usize).map(Operand::Field),
-                (Column::Sparse(_), Value::Bit(bit)) => Some(Operand::Bit(bit)),
-                (Column::Sparse(aux), Value::Field(_)) => escape(aux).map(Operand::Field),
+            self.sum_rows(reader, out, |column| {
+                match (column, witness.value(column)?) {
+                    (Column::Dense(slot), _) => {
+                        witness.slots().get(slot as usize).map(Operand::Field)
+                    }
+                    (Column::Sparse(_), Value::Bit(bit)) => Some(Operand::Bit(bit)),
+                    (Column::Sparse(aux), Value::Field(_)) => escape(aux).map(Operand::Field),
+                }
             })
         }
     }
@@ -171,6 +179,10 @@ enum Operand<'a> {
 }
 
 fn hex(value: &Fr) -> String {
-    let digits: String = value.to_bytes_be().iter().map(|b| format!("{b:02x}")).collect();
+    let digits: String = value
+        .to_bytes_be()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     format!("0x{digits}")
 }

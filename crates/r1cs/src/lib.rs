@@ -16,7 +16,7 @@ mod witness;
 pub use bitmap::{Bitmap, RankedBitmap};
 pub use compact::{CompactR1cs, Density, VariableSet};
 pub use driver::{Counts, Tally, synthesize};
-pub use rows::{BlockReader, Column, Rows, RowsWriter, Term, BLOCK_ROWS};
+pub use rows::{BLOCK_ROWS, BlockReader, Column, Rows, RowsWriter, Term};
 pub use shape::{Shape, ShapeHash};
 pub use witness::{Assignment, Escape, PackedWitness, Value};
 

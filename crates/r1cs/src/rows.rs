@@ -79,7 +79,8 @@ impl Rows {
             });
         }
         let ascending = blocks.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !ascending || blocks.first() != Some(&0) || blocks.last() != Some(&(bytes.len() as u64)) {
+        if !ascending || blocks.first() != Some(&0) || blocks.last() != Some(&(bytes.len() as u64))
+        {
             return Err(R1csError::Rows {
                 matrix: name,
                 block: 0,
@@ -311,7 +312,10 @@ impl RowsWriter {
     pub fn append(&mut self, other: &Self, mut map: impl FnMut(Term) -> Term) {
         let mut row = Vec::new();
         for (index, &start) in other.blocks.iter().enumerate() {
-            let end = other.blocks.get(index + 1).map_or(other.bytes.len(), |&end| end as usize);
+            let end = other
+                .blocks
+                .get(index + 1)
+                .map_or(other.bytes.len(), |&end| end as usize);
             let bytes = &other.bytes[start as usize..end];
             let mut block = BlockReader::new(other.name, index, bytes, other.rows);
             // `other` wrote these bytes itself, so they decode.
@@ -330,9 +334,13 @@ impl RowsWriter {
     /// # Panics
     /// Where the last block so far is not full: later rows would move between blocks.
     pub fn append_blocks(&mut self, other: Self) {
-        assert!(self.rows.is_multiple_of(BLOCK_ROWS), "the last block is not full");
+        assert!(
+            self.rows.is_multiple_of(BLOCK_ROWS),
+            "the last block is not full"
+        );
         let start = self.bytes.len() as u64;
-        self.blocks.extend(other.blocks.iter().map(|block| start + block));
+        self.blocks
+            .extend(other.blocks.iter().map(|block| start + block));
         self.bytes.extend_from_slice(&other.bytes);
         self.rows += other.rows;
         self.terms += other.terms;
@@ -410,7 +418,15 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_written() {
-        for count in [0, 1, 2, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS] {
+        for count in [
+            0,
+            1,
+            2,
+            BLOCK_ROWS - 1,
+            BLOCK_ROWS,
+            BLOCK_ROWS + 1,
+            3 * BLOCK_ROWS,
+        ] {
             let rows = sample(count);
             let stored = write(&rows);
             assert_eq!(stored.len(), count);
@@ -442,7 +458,13 @@ mod tests {
         let parts = |blocks: Vec<u64>| Rows::from_parts("A", stored.bytes().clone(), blocks, 5, 0);
         let len = stored.bytes().len() as u64;
         assert!(parts(vec![0, len]).is_ok());
-        for blocks in [vec![], vec![0], vec![1, len], vec![0, len + 1], vec![0, 1, len]] {
+        for blocks in [
+            vec![],
+            vec![0],
+            vec![1, len],
+            vec![0, len + 1],
+            vec![0, 1, len],
+        ] {
             assert!(parts(blocks.clone()).is_err(), "{blocks:?}");
         }
     }

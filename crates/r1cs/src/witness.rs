@@ -112,7 +112,11 @@ impl Assignment {
         let mut words = Vec::with_capacity(classes.words().len());
         let mut escapes = Vec::new();
         let mut fields = self.fields.into_iter();
-        let packed = classes.words().iter().zip(self.wide.words()).zip(self.bits.words());
+        let packed = classes
+            .words()
+            .iter()
+            .zip(self.wide.words())
+            .zip(self.bits.words());
         for (word, ((&class, &wide), &bits)) in packed.enumerate() {
             let mut rest = class | wide;
             while rest != 0 {

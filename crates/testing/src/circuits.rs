@@ -36,7 +36,14 @@ pub struct StepCircuit {
 
 /// Coefficients that matter: zero, ±1, powers of two, and others.
 fn coefficient() -> impl Strategy<Value = i64> {
-    prop_oneof![Just(0), Just(1), Just(-1), Just(2), Just(1 << 40), any::<i64>()]
+    prop_oneof![
+        Just(0),
+        Just(1),
+        Just(-1),
+        Just(2),
+        Just(1 << 40),
+        any::<i64>()
+    ]
 }
 
 fn terms() -> impl Strategy<Value = Vec<(usize, i64)>> {
@@ -93,7 +100,10 @@ impl Scope {
     }
 
     fn known(&self, value: Fr) -> Result<Fr, SynthesisError> {
-        assert!(!self.blank, "an alloc closure of a blank circuit was called");
+        assert!(
+            !self.blank,
+            "an alloc closure of a blank circuit was called"
+        );
         Ok(value)
     }
 

@@ -87,7 +87,10 @@ fn check(
     let job = job::decode(&payload)?;
     if job.circuit_id() != circuit.spec.id {
         let found = job.circuit_id();
-        let message = format!("the payload is for {found}, the circuit is {}", circuit.spec.id);
+        let message = format!(
+            "the payload is for {found}, the circuit is {}",
+            circuit.spec.id
+        );
         return Err(failure(INPUT, message));
     }
     let id = circuit.spec.id;
@@ -110,7 +113,10 @@ fn check(
 
 fn text(row: &Row) -> String {
     let mut lines = vec![
-        format!("{} in {:.2} s, shape {}", row.circuit, row.compile_s, row.shape_hash),
+        format!(
+            "{} in {:.2} s, shape {}",
+            row.circuit, row.compile_s, row.shape_hash
+        ),
         format!(
             "  {} inputs, {} aux ({} field elements, the rest bits), {} constraints, domain {}",
             grouped(row.inputs as u64),

@@ -121,15 +121,16 @@ impl Workshop {
         let proofs: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
 
         let vk_path = self.store.path(&name, KeyFileKind::VerifyingKey)?;
-        let verified = console.step(&format!("{}: bellperson verifies", circuit.spec.id), |_| {
-            let verifier = Verifier::read(&vk_path)?;
-            for (partition, proof) in proofs.iter().enumerate() {
-                if !verifier.verify(proof, &job.public_inputs(partition)?)? {
-                    return Ok(false);
+        let verified =
+            console.step(&format!("{}: bellperson verifies", circuit.spec.id), |_| {
+                let verifier = Verifier::read(&vk_path)?;
+                for (partition, proof) in proofs.iter().enumerate() {
+                    if !verifier.verify(proof, &job.public_inputs(partition)?)? {
+                        return Ok(false);
+                    }
                 }
-            }
-            Ok::<_, anyhow::Error>(true)
-        })?;
+                Ok::<_, anyhow::Error>(true)
+            })?;
         if let Some(keep) = &self.keep {
             self.keep_files(keep, payload, circuit.spec.id, &job.assemble(&proofs)?)?;
         }
@@ -171,7 +172,10 @@ impl Workshop {
         let write = |path: PathBuf, bytes: &[u8]| {
             fs::write(&path, bytes).with_context(|| path.display().to_string())
         };
-        write(keep.join(format!("{circuit}.json")), payload.to_json().as_bytes())?;
+        write(
+            keep.join(format!("{circuit}.json")),
+            payload.to_json().as_bytes(),
+        )?;
         write(keep.join(format!("{circuit}.proof")), proof)?;
         for (name, bytes) in payload.raw_files() {
             write(raw.join(name), bytes)?;

@@ -58,7 +58,9 @@ impl Report {
 /// Says what a file is. Ends with the code of the first fault.
 pub fn run(args: &Inspect, console: &Console) -> anyhow::Result<()> {
     let path = &args.file;
-    let size = fs::metadata(path).with_context(|| path.display().to_string())?.len();
+    let size = fs::metadata(path)
+        .with_context(|| path.display().to_string())?
+        .len();
     let mut report = Report::default();
     report.fact("file", path.display().to_string());
     report.fact("bytes", size);
@@ -75,7 +77,10 @@ pub fn run(args: &Inspect, console: &Console) -> anyhow::Result<()> {
     console.result(&report.facts, &text.join("\n"))?;
     match report.faults.len() {
         0 => Ok(()),
-        n => Err(failure(report.code, format!("{}: {n} fault(s)", path.display()))),
+        n => Err(failure(
+            report.code,
+            format!("{}: {n} fault(s)", path.display()),
+        )),
     }
 }
 
@@ -97,9 +102,14 @@ fn line((name, value): (&String, &Value)) -> String {
 fn guess(path: &Path, size: u64) -> anyhow::Result<Guess> {
     let mut start = [0; 16];
     let mut file = File::open(path).with_context(|| path.display().to_string())?;
-    let read = file.read(&mut start).with_context(|| path.display().to_string())?;
+    let read = file
+        .read(&mut start)
+        .with_context(|| path.display().to_string())?;
     let start = &start[..read];
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let extension = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
     Ok(match extension {
         "pce" => Guess::Pce,
         "params" => Guess::Params,
@@ -146,12 +156,7 @@ fn pce(path: &Path, report: &mut Report) {
     report.fact("bytes_per_non_zero", pce.matrix_bytes() as f64 / non_zeros);
 }
 
-fn params(
-    path: &Path,
-    quick: bool,
-    console: &Console,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+fn params(path: &Path, quick: bool, console: &Console, report: &mut Report) -> anyhow::Result<()> {
     report.fact("is", "a proving key (.params)");
     mark(path, report);
     let Some(key) = report.take(Parameters::open(path).map_err(anyhow::Error::from)) else {
@@ -206,7 +211,10 @@ fn digest(path: &Path, console: &Console) -> anyhow::Result<FileDigest> {
 fn mark(path: &Path, report: &mut Report) {
     let mark = DevelopmentMark::read(path).map_err(anyhow::Error::from);
     if let Some(Some(mark)) = report.take(mark) {
-        let text = format!("made by {} for shape {}: insecure", mark.made_by, mark.shape_hash);
+        let text = format!(
+            "made by {} for shape {}: insecure",
+            mark.made_by, mark.shape_hash
+        );
         report.fact("development_key", text);
     }
 }
@@ -260,7 +268,10 @@ fn describe(payload: &Payload, report: &mut Report) {
     report.fact("sector_number", payload.sector_number);
     let raw = payload.raw_files();
     report.fact("vanilla_proofs", raw.len());
-    report.fact("vanilla_bytes", raw.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
+    report.fact(
+        "vanilla_bytes",
+        raw.iter().map(|(_, bytes)| bytes.len()).sum::<usize>(),
+    );
 }
 
 fn proof(path: &Path, size: u64, report: &mut Report) -> anyhow::Result<()> {

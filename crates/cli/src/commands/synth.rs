@@ -31,13 +31,21 @@ pub fn run(args: &Synth, console: &Console) -> anyhow::Result<()> {
         window_sectors: args.sectors,
         ..Options::default()
     };
-    let what = format!("making a synthetic {} sector for {}", args.sector_size, args.kind);
+    let what = format!(
+        "making a synthetic {} sector for {}",
+        args.sector_size, args.kind
+    );
     let made = console.step(&what, |_| synthetic(args.kind, args.sector_size, &options))?;
     let payload = &made.value;
     let vanilla_check_s = if args.check {
-        let checked = console.step("the official verifier checks it", |_| verify_vanilla(payload))?;
+        let checked = console.step("the official verifier checks it", |_| {
+            verify_vanilla(payload)
+        })?;
         if !checked.value {
-            return Err(failure(INVALID, "the official vanilla verifier refuses the payload"));
+            return Err(failure(
+                INVALID,
+                "the official vanilla verifier refuses the payload",
+            ));
         }
         Some(checked.seconds)
     } else {

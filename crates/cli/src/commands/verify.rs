@@ -52,7 +52,10 @@ pub fn run(args: &Verify, console: &Console) -> anyhow::Result<()> {
     let store = places::key_store(&args.params)?;
     let vk = store.verifying_key(&keys::key_name(&circuit)?)?;
     let key = PreparedVerifyingKey::from(&vk);
-    let pairs: Vec<_> = proofs.iter().zip(inputs.iter().map(Vec::as_slice)).collect();
+    let pairs: Vec<_> = proofs
+        .iter()
+        .zip(inputs.iter().map(Vec::as_slice))
+        .collect();
     let timed = console.step(&format!("{}: verifying", circuit.spec.id), |_| {
         verify_batch(&key, &pairs, &mut OsRng)
     })?;
