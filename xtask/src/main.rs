@@ -1,6 +1,7 @@
 //! The project's own commands, run as `cargo xtask <verb>`: one file a verb.
 
 mod bench;
+mod build_kernels;
 mod commands;
 mod fuzz;
 mod tidy;
@@ -28,6 +29,8 @@ enum Verb {
     Fuzz(fuzz::Options),
     /// Runs a suite of benchmarks and prints its ratios
     Bench(bench::Options),
+    /// Builds the GPU kernels, which the next build of the programs embeds
+    BuildKernels(build_kernels::Options),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn run_verb() -> Result<ExitCode> {
         Verb::Validate => return validate::run(),
         Verb::Fuzz(options) => fuzz::run(&options)?,
         Verb::Bench(options) => bench::run(&options)?,
+        Verb::BuildKernels(options) => build_kernels::run(&options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -62,6 +62,8 @@ const BELLPERSON: Group = Group {
 
 /// A library crate that anyone can use for a circuit of their own.
 const LIBRARY: &[&Group] = &[&TOKIO, &CUDA, &FILECOIN, &BELLPERSON];
+/// A crate that works on a GPU.
+const DEVICE: &[&Group] = &[&TOKIO, &FILECOIN, &BELLPERSON];
 /// A crate that knows Filecoin's circuits.
 const PROOF: &[&Group] = &[&TOKIO, &CUDA];
 
@@ -80,8 +82,10 @@ pub const SINGLE: &[&str] = &[
 /// A row for each package of the workspace, lower layers first.
 pub const TABLE: &[Row] = &[
     row("cuzk-curve", &[], LIBRARY),
+    row("cuzk-kernels", &[], LIBRARY),
     row("cuzk-r1cs", &["cuzk-curve"], LIBRARY),
     row("cuzk-backend", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row("cuzk-gpu", &[], DEVICE),
     row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
@@ -99,6 +103,17 @@ pub const TABLE: &[Row] = &[
         "cuzk-backend-cpu",
         &["cuzk-curve", "cuzk-r1cs", "cuzk-backend"],
         LIBRARY,
+    ),
+    row(
+        "cuzk-backend-cuda",
+        &[
+            "cuzk-curve",
+            "cuzk-kernels",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-gpu",
+        ],
+        DEVICE,
     ),
     row(
         "cuzk-groth16",

@@ -1,0 +1,89 @@
+//! Many multiples of one point.
+
+use cuzk_backend::{BackendError, FixedBase};
+use cuzk_curve::{Fr, Group};
+use cuzk_gpu::{Argument, Buffer, Grid};
+
+use crate::CudaBackend;
+use crate::backend::failure;
+use crate::memory::{coordinates, coordinates_to_words, elements};
+use crate::msm::{affine_words, kernels};
+
+/// Windows of eight bits in a scalar.
+const WINDOWS: u32 = 32;
+/// Scalars that a thread multiplies.
+const BATCH: usize = 8;
+/// Scalars of a launch at most, which bounds the memory.
+const PART: usize = 1 << 22;
+
+impl CudaBackend {
+    fn multiply_part<G: Group>(
+        &self,
+        table: &Buffer<u64>,
+        scalars: &[Fr],
+        out: &mut Vec<G::Affine>,
+    ) -> Result<(), BackendError> {
+        let words = affine_words::<G>();
+        let scalars = self.stream.upload(elements(scalars)).map_err(failure)?;
+        let points = self
+            .stream
+            .alloc::<u64>(scalars.len() * words)
+            .map_err(failure)?;
+        let count = scalars.len() as u32;
+        let arguments = [
+            Argument::from(table),
+            (&scalars).into(),
+            count.into(),
+            (&points).into(),
+        ];
+        let grid = Grid::over(scalars.len().div_ceil(BATCH), 128);
+        // SAFETY: the table has all windows; `points` holds a point a scalar; a thread takes `BATCH` of them.
+        unsafe {
+            self.stream
+                .launch(kernels::<G>().multiply, grid, &arguments)
+        }
+        .map_err(failure)?;
+        let mut host = vec![0; points.len()];
+        self.stream.download(&points, &mut host).map_err(failure)?;
+        let point = |words: &[u64]| {
+            let [x, y] = coordinates::<G, 2>(words);
+            G::from_coordinates(x, y)
+        };
+        out.extend(host.chunks_exact(words).map(point));
+        Ok(())
+    }
+}
+
+impl FixedBase for CudaBackend {
+    fn fixed_base<G: Group>(
+        &self,
+        base: &G::Affine,
+        scalars: &[Fr],
+    ) -> Result<Vec<G::Affine>, BackendError> {
+        let words = affine_words::<G>();
+        let (x, y) = G::coordinates(base);
+        let base = self
+            .stream
+            .upload(&coordinates_to_words::<G>(&[x, y]))
+            .map_err(failure)?;
+        let table = self
+            .stream
+            .alloc::<u64>(((WINDOWS as usize) << 8) * words)
+            .map_err(failure)?;
+        let arguments = [Argument::from(&base), (&table).into()];
+        // SAFETY: the table holds 256 points a window; a block makes those of one.
+        unsafe {
+            self.stream.launch(
+                kernels::<G>().multiples,
+                Grid::of(WINDOWS, 256, 0),
+                &arguments,
+            )
+        }
+        .map_err(failure)?;
+        let mut out = Vec::with_capacity(scalars.len());
+        for part in scalars.chunks(PART) {
+            self.multiply_part::<G>(&table, part, &mut out)?;
+        }
+        Ok(out)
+    }
+}

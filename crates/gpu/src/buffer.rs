@@ -1,0 +1,79 @@
+//! Device memory, freed in its stream's order.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use cudarc::driver::{result, sys};
+
+use crate::error::Named;
+use crate::{GpuError, Stream};
+
+/// Values that are plain bytes on the host and on a device.
+///
+/// # Safety
+/// Any bytes are a value of the type, it has no padding and no pointers.
+pub unsafe trait Plain: Copy + Send + Sync + 'static {}
+
+// SAFETY: integers.
+unsafe impl Plain for u8 {}
+// SAFETY: integers.
+unsafe impl Plain for u32 {}
+// SAFETY: integers.
+unsafe impl Plain for u64 {}
+// SAFETY: arrays of such values.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// Elements in a device's memory.
+#[derive(Debug)]
+pub struct Buffer<T: Plain> {
+    stream: Arc<Stream>,
+    address: sys::CUdeviceptr,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Plain> Buffer<T> {
+    pub(crate) fn new(stream: Arc<Stream>, len: usize) -> Result<Self, GpuError> {
+        stream.device().bind()?;
+        // The driver has no empty allocations.
+        let bytes = (len * size_of::<T>()).max(1);
+        // SAFETY: the memory is written before it is read: copies and launches are ordered by the stream.
+        let address = unsafe { result::malloc_async(stream.raw(), bytes) };
+        let address = address.named(stream.device().ordinal(), "cuMemAllocAsync")?;
+        Ok(Self {
+            stream,
+            address,
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes on the device.
+    pub fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    pub(crate) fn address(&self) -> sys::CUdeviceptr {
+        self.address
+    }
+}
+
+impl<T: Plain> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if self.stream.device().bind().is_ok() {
+            // SAFETY: allocated in `new`, freed once, after what the stream still does with it. A failure leaves
+            // nothing to do.
+            let _ = unsafe { result::free_async(self.address, self.stream.raw()) };
+        }
+    }
+}

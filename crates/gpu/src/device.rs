@@ -1,0 +1,209 @@
+//! Devices, their properties and the kernels that are loaded on them.
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute};
+use cudarc::driver::{CudaContext, result};
+
+use crate::GpuError;
+use crate::error::Named;
+
+/// What a device says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// The driver's number of the device.
+    pub ordinal: usize,
+    /// The product's name.
+    pub name: String,
+    /// Domain, bus and device on the PCI bus: the identity of the physical device.
+    pub pci_bus_id: String,
+    /// Compute capability, such as (9, 0).
+    pub compute_capability: (u32, u32),
+    /// Number of multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of memory.
+    pub memory_total: usize,
+}
+
+/// A device with a context and the kernels of this program.
+#[derive(Debug)]
+pub struct Device {
+    pub(crate) context: Arc<CudaContext>,
+    info: DeviceInfo,
+    modules: Vec<sys::CUmodule>,
+    kernels: Mutex<HashMap<(&'static str, u32), Function>>,
+}
+
+/// A kernel's handle. It lives as long as its module, which is the device's.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Function(pub(crate) sys::CUfunction);
+
+// SAFETY: handles of modules and functions name objects of a context, which the driver lets any thread use.
+unsafe impl Send for Device {}
+// SAFETY: as above; the map is behind a mutex.
+unsafe impl Sync for Device {}
+
+/// Makes the driver ready and counts its devices.
+fn count() -> Result<usize, GpuError> {
+    // SAFETY: loading the driver's library runs its initialisers only.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(GpuError::NoDriver);
+    }
+    result::init().named(0, "cuInit")?;
+    let count = result::device::get_count().named(0, "cuDeviceGetCount")?;
+    Ok(count.max(0) as usize)
+}
+
+/// All devices, in the order of their ordinals.
+pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
+    (0..count()?).map(describe).collect()
+}
+
+fn describe(ordinal: usize) -> Result<DeviceInfo, GpuError> {
+    let device = result::device::get(ordinal as i32).named(ordinal, "cuDeviceGet")?;
+    let attribute = |which| {
+        // SAFETY: the device's handle comes from the driver.
+        let value = unsafe { result::device::get_attribute(device, which) };
+        value
+            .map(|value| value.max(0) as u32)
+            .named(ordinal, "cuDeviceGetAttribute")
+    };
+    let [domain, bus, slot] = [
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?,
+    ];
+    Ok(DeviceInfo {
+        ordinal,
+        name: result::device::get_name(device).named(ordinal, "cuDeviceGetName")?,
+        pci_bus_id: format!("{domain:04x}:{bus:02x}:{slot:02x}.0"),
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        // SAFETY: as above.
+        memory_total: unsafe { result::device::total_mem(device) }
+            .named(ordinal, "cuDeviceTotalMem")?,
+    })
+}
+
+impl Device {
+    /// Opens device `ordinal` and loads `images`, fat binaries with machine code for it.
+    ///
+    /// Freed memory stays with the process, for the next buffer.
+    pub fn open(ordinal: usize, images: &[&[u8]]) -> Result<Arc<Self>, GpuError> {
+        let found = count()?;
+        if ordinal >= found {
+            return Err(GpuError::NoDevice {
+                wanted: ordinal,
+                found,
+            });
+        }
+        let info = describe(ordinal)?;
+        let context = CudaContext::new(ordinal).named(ordinal, "cuDevicePrimaryCtxRetain")?;
+        keep_freed_memory(ordinal, &context)?;
+        let mut device = Self {
+            context,
+            info,
+            modules: Vec::with_capacity(images.len()),
+            kernels: Mutex::default(),
+        };
+        for image in images {
+            // The driver reads the image as 8-byte words.
+            let mut words = vec![0u64; image.len().div_ceil(8)];
+            for (word, bytes) in words.iter_mut().zip(image.chunks(8)) {
+                let mut whole = [0; 8];
+                whole[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_ne_bytes(whole);
+            }
+            // SAFETY: a fat binary holds its own length, and the driver copies what it needs.
+            let module = unsafe { result::module::load_data(words.as_ptr().cast::<c_void>()) };
+            device
+                .modules
+                .push(module.named(ordinal, "cuModuleLoadData")?);
+        }
+        Ok(Arc::new(device))
+    }
+
+    /// What the device says of itself.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Bytes of memory that are free now, and in all.
+    pub fn memory(&self) -> Result<(usize, usize), GpuError> {
+        self.bind()?;
+        self.context
+            .mem_get_info()
+            .named(self.ordinal(), "cuMemGetInfo")
+    }
+
+    pub(crate) fn ordinal(&self) -> usize {
+        self.info.ordinal
+    }
+
+    /// Makes the device's context that of the calling thread.
+    pub(crate) fn bind(&self) -> Result<(), GpuError> {
+        self.context
+            .bind_to_thread()
+            .named(self.ordinal(), "cuCtxSetCurrent")
+    }
+
+    /// The kernel `name`, allowed `shared` bytes of dynamic shared memory.
+    pub(crate) fn kernel(&self, name: &'static str, shared: u32) -> Result<Function, GpuError> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&kernel) = kernels.get(&(name, shared)) {
+            return Ok(kernel);
+        }
+        let ordinal = self.ordinal();
+        let missing = || GpuError::NoKernel {
+            device: ordinal,
+            name,
+        };
+        let symbol = |_| CString::new(name).map_err(|_| missing());
+        let found = self.modules.iter().find_map(|&module| {
+            // SAFETY: the module is loaded as long as the device lives.
+            unsafe { result::module::get_function(module, symbol(()).ok()?) }.ok()
+        });
+        let kernel = found.ok_or_else(missing)?;
+        if shared > 48 << 10 {
+            let limit =
+                sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function was found just now.
+            let set =
+                unsafe { result::function::set_function_attribute(kernel, limit, shared as i32) };
+            set.named(ordinal, "cuFuncSetAttribute")?;
+        }
+        kernels.insert((name, shared), Function(kernel));
+        Ok(Function(kernel))
+    }
+}
+
+/// Lets the device's pool keep what is freed, so that allocation stays a matter of the stream.
+fn keep_freed_memory(ordinal: usize, context: &CudaContext) -> Result<(), GpuError> {
+    // SAFETY: the device's handle is that of an open context.
+    let pool = unsafe { result::device::get_default_mem_pool(context.cu_device()) };
+    let pool = pool.named(ordinal, "cuDeviceGetDefaultMemPool")?;
+    let mut threshold = u64::MAX;
+    let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: this attribute is a 64-bit number.
+    let set =
+        unsafe { result::mem_pool::set_attribute(pool, attribute, (&raw mut threshold).cast()) };
+    set.named(ordinal, "cuMemPoolSetAttribute")
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if self.bind().is_err() {
+            return;
+        }
+        for &module in &self.modules {
+            // SAFETY: every stream holds the device, so no kernel of the module is running or queued.
+            // A failure leaves nothing to do.
+            let _ = unsafe { result::module::unload(module) };
+        }
+    }
+}

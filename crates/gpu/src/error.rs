@@ -1,0 +1,61 @@
+//! What can go wrong, with the driver's call and the device.
+
+use cudarc::driver::DriverError;
+
+/// A failure of a device, of the driver, or of a program's kernels.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GpuError {
+    /// The driver's library is not on this system.
+    #[error("no NVIDIA driver: its library libcuda.so.1 was not found")]
+    NoDriver,
+    /// There is no device of that number.
+    #[error("no CUDA device {wanted}: the driver sees {found}")]
+    NoDevice {
+        /// The ordinal that was asked for.
+        wanted: usize,
+        /// Number of devices.
+        found: usize,
+    },
+    /// A call to the driver failed.
+    #[error("device {device}: {call}: {message}")]
+    Call {
+        /// The device's ordinal.
+        device: usize,
+        /// The driver's function.
+        call: &'static str,
+        /// The driver's own words.
+        message: String,
+    },
+    /// The kernels do not hold a function.
+    #[error("device {device}: no kernel {name}")]
+    NoKernel {
+        /// The device's ordinal.
+        device: usize,
+        /// The kernel's name.
+        name: &'static str,
+    },
+    /// A copy whose ends differ in length.
+    #[error("a copy of {found} bytes to or from a buffer of {wanted}")]
+    Length {
+        /// Bytes of the buffer.
+        wanted: usize,
+        /// Bytes on the host.
+        found: usize,
+    },
+}
+
+/// Names the call and the device of a driver's result.
+pub(crate) trait Named<T> {
+    fn named(self, device: usize, call: &'static str) -> Result<T, GpuError>;
+}
+
+impl<T> Named<T> for Result<T, DriverError> {
+    fn named(self, device: usize, call: &'static str) -> Result<T, GpuError> {
+        self.map_err(|error| GpuError::Call {
+            device,
+            call,
+            message: error.to_string(),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Streams: what happens on a device, in order.
+
+use std::sync::Arc;
+
+use cudarc::driver::{result, sys};
+
+use crate::error::Named;
+use crate::{Argument, Buffer, Device, GpuError, Grid, Plain};
+
+/// A queue of work on a device.
+#[derive(Debug)]
+pub struct Stream {
+    device: Arc<Device>,
+    raw: sys::CUstream,
+}
+
+// SAFETY: the driver lets any thread use a stream's handle, and the calls made here are thread-safe.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// A new stream, independent of the default one.
+    pub fn new(device: Arc<Device>) -> Result<Arc<Self>, GpuError> {
+        device.bind()?;
+        let raw = result::stream::create(result::stream::StreamKind::NonBlocking);
+        let raw = raw.named(device.ordinal(), "cuStreamCreate")?;
+        Ok(Arc::new(Self { device, raw }))
+    }
+
+    /// The stream's device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    pub(crate) fn raw(&self) -> sys::CUstream {
+        self.raw
+    }
+
+    /// Waits until everything that was queued is done.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        self.device.bind()?;
+        // SAFETY: the stream lives as long as this value.
+        let done = unsafe { result::stream::synchronize(self.raw) };
+        done.named(self.device.ordinal(), "cuStreamSynchronize")
+    }
+
+    /// `len` elements whose values are not defined.
+    pub fn alloc<T: Plain>(self: &Arc<Self>, len: usize) -> Result<Buffer<T>, GpuError> {
+        Buffer::new(Arc::clone(self), len)
+    }
+
+    /// `len` elements, all bits zero.
+    pub fn zeros<T: Plain>(self: &Arc<Self>, len: usize) -> Result<Buffer<T>, GpuError> {
+        let mut buffer = self.alloc(len)?;
+        self.fill(&mut buffer, 0)?;
+        Ok(buffer)
+    }
+
+    /// Sets every byte of a buffer.
+    pub fn fill<T: Plain>(&self, buffer: &mut Buffer<T>, byte: u8) -> Result<(), GpuError> {
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        self.device.bind()?;
+        // SAFETY: the buffer owns that many bytes.
+        let set =
+            unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.raw) };
+        set.named(self.device.ordinal(), "cuMemsetD8Async")
+    }
+
+    /// Brings values to the device. The driver has taken them when this returns.
+    pub fn upload<T: Plain>(self: &Arc<Self>, values: &[T]) -> Result<Buffer<T>, GpuError> {
+        let buffer = self.alloc(values.len())?;
+        if !values.is_empty() {
+            // SAFETY: source and destination hold as many elements. A copy from memory that is not pinned is staged
+            // before the call returns, so `values` may go.
+            let copied = unsafe { result::memcpy_htod_async(buffer.address(), values, self.raw) };
+            copied.named(self.device.ordinal(), "cuMemcpyHtoDAsync")?;
+        }
+        Ok(buffer)
+    }
+
+    /// Waits for the stream and brings a buffer's values back.
+    pub fn download<T: Plain>(&self, buffer: &Buffer<T>, out: &mut [T]) -> Result<(), GpuError> {
+        if out.len() != buffer.len() {
+            return Err(GpuError::Length {
+                wanted: buffer.bytes(),
+                found: size_of_val(out),
+            });
+        }
+        if !out.is_empty() {
+            self.device.bind()?;
+            // SAFETY: both ends hold as many elements, and any bytes are a value of `T`.
+            let copied = unsafe { result::memcpy_dtoh_async(out, buffer.address(), self.raw) };
+            copied.named(self.device.ordinal(), "cuMemcpyDtoHAsync")?;
+        }
+        self.synchronize()
+    }
+
+    /// Copies `count` elements from one place of a device's memory to another.
+    pub fn copy<T: Plain>(
+        &self,
+        from: &Buffer<T>,
+        from_index: usize,
+        to: &Buffer<T>,
+        to_index: usize,
+        count: usize,
+    ) -> Result<(), GpuError> {
+        for (buffer, index) in [(from, from_index), (to, to_index)] {
+            if index
+                .checked_add(count)
+                .is_none_or(|end| end > buffer.len())
+            {
+                return Err(GpuError::Length {
+                    wanted: buffer.bytes(),
+                    found: index.saturating_add(count).saturating_mul(size_of::<T>()),
+                });
+            }
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        self.device.bind()?;
+        let offset = |index: usize| (index * size_of::<T>()) as u64;
+        let (to, from) = (
+            to.address() + offset(to_index),
+            from.address() + offset(from_index),
+        );
+        // SAFETY: both ranges lie within their buffers.
+        let copied =
+            unsafe { result::memcpy_dtod_async(to, from, count * size_of::<T>(), self.raw) };
+        copied.named(self.device.ordinal(), "cuMemcpyDtoDAsync")
+    }
+
+    /// Queues a kernel.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel in number, order and type, and each access of the kernel lies within the
+    /// buffers given. Buffers of other streams are not written here without their streams' waiting.
+    pub unsafe fn launch(
+        &self,
+        kernel: &'static str,
+        grid: Grid,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), GpuError> {
+        if grid.blocks == 0 {
+            return Ok(());
+        }
+        self.device.bind()?;
+        let function = self.device.kernel(kernel, grid.shared)?;
+        let mut pointers: Vec<_> = arguments.iter().map(Argument::pointer).collect();
+        let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
+        // SAFETY: the caller answers for the arguments; the driver copies them before it returns.
+        let launched = unsafe {
+            result::launch_kernel(
+                function.0,
+                blocks,
+                threads,
+                grid.shared,
+                self.raw,
+                &mut pointers,
+            )
+        };
+        launched.named(self.device.ordinal(), kernel)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.device.bind().is_ok() {
+            // SAFETY: every buffer holds its stream, so nothing refers to it any more. A failure leaves nothing to do.
+            let _ = unsafe { result::stream::synchronize(self.raw) };
+            // SAFETY: as above.
+            let _ = unsafe { result::stream::destroy(self.raw) };
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// The headers compiled for the host. Reads records from standard input, applies the operation that the argument names,
+// and writes the results to standard output; all values are in memory form.
+#include <stdio.h>
+#include <string.h>
+
+#include "cuzk/ec/batched_affine.cuh"
+
+using namespace cuzk;
+
+template <class T> static bool read_value(T &value) { return fread(&value, sizeof(T), 1, stdin) == 1; }
+template <class T> static void write_value(const T &value) { fwrite(&value, sizeof(T), 1, stdout); }
+
+// a, b -> a + b, a - b, a b, a^2, -a, 2 a, 1 / a.
+template <class F> static void field() {
+    F a, b;
+    while (read_value(a) && read_value(b)) {
+        write_value(a + b);
+        write_value(a - b);
+        write_value(a * b);
+        write_value(a.square());
+        write_value(-a);
+        write_value(a.twice());
+        write_value(a.inverse());
+    }
+}
+
+// a -> its integer, and the element whose integer is a.
+template <class F> static void integers() {
+    F a;
+    while (read_value(a)) {
+        write_value(a.to_integer());
+        write_value(F::from_integer(a));
+    }
+}
+
+// p, q -> p + q, 2p + q, 2p + 2q, 4p, 2p - 2p + q, 1000003 (2p) in Jacobian coordinates, then p + q and 2p in affine
+// ones.
+template <class F> static void group() {
+    Affine<F> p, q;
+    while (read_value(p) && read_value(q)) {
+        typedef Xyzz<F> Sum;
+        Sum sum = Sum::from(p), twice_p = Sum::twice_affine(p), twice_q = Sum::twice_affine(q);
+        sum.add(q);
+        write_value(sum.to_jacobian());
+        sum = twice_p;
+        sum.add(q);
+        write_value(sum.to_jacobian());
+        sum = twice_p;
+        sum.add(twice_q);
+        write_value(sum.to_jacobian());
+        write_value(twice_p.twice().to_jacobian());
+        sum = twice_p;
+        sum.add(Sum::twice_affine(p.negated_if(true)));
+        sum.add(q);
+        write_value(sum.to_jacobian());
+        write_value(twice_p.times(1000003).to_jacobian());
+        write_value(add_with_inverse(p, q, slope_denominator(p, q).inverse()));
+        write_value(twice_p.to_affine((twice_p.zz * twice_p.zzz).inverse()));
+    }
+}
+
+int main(int count, char **arguments) {
+    const struct {
+        const char *name;
+        void (*run)();
+    } operations[] = {
+        {"fr", field<Fr>},       {"fq", field<Fq>},  {"fq2", field<Fq2>}, {"fr-integers", integers<Fr>},
+        {"fq-integers", integers<Fq>}, {"g1", group<Fq>}, {"g2", group<Fq2>},
+    };
+    for (const auto &operation : operations) {
+        if (count == 2 && strcmp(arguments[1], operation.name) == 0) {
+            operation.run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "wanted the name of an operation\n");
+    return 1;
+}

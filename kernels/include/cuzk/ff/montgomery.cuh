@@ -1,0 +1,235 @@
+// Prime fields in Montgomery form, in 32-bit limbs, least significant first: the memory form of blst.
+//
+// A field is a `Prime<P>`; P gives the limb count N, the modulus, -1/modulus mod 2^32, one and R^2. Every value is
+// kept below the modulus, which must leave the top bit of its N limbs free.
+#pragma once
+#include "carry.cuh"
+
+namespace cuzk {
+
+template <class P> struct alignas(16) Prime {
+    static constexpr int N = P::N;
+    typedef P Params;
+    uint32_t limbs[N];
+
+    static CUZK_FN Prime zero() {
+        Prime out;
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) out.limbs[i] = 0;
+        return out;
+    }
+    static CUZK_FN Prime one() {
+        Prime out;
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) out.limbs[i] = P::one(i);
+        return out;
+    }
+    CUZK_FN bool is_zero() const {
+        uint32_t any = 0;
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) any |= limbs[i];
+        return any == 0;
+    }
+    CUZK_FN bool operator==(const Prime &rhs) const {
+        uint32_t any = 0;
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) any |= limbs[i] ^ rhs.limbs[i];
+        return any == 0;
+    }
+
+    // A value below twice the modulus, brought below it.
+    static CUZK_FN Prime reduce_once(const Prime &a) {
+        Prime less;
+        uint32_t borrow = subtract_modulus(less, a);
+        Prime out;
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) out.limbs[i] = borrow ? a.limbs[i] : less.limbs[i];
+        return out;
+    }
+
+    CUZK_FN Prime operator+(const Prime &rhs) const {
+        Prime out;
+#ifdef __CUDA_ARCH__
+        out.limbs[0] = chain::add_out(limbs[0], rhs.limbs[0]);
+        CUZK_UNROLL
+        for (int i = 1; i < N - 1; i++) out.limbs[i] = chain::add_through(limbs[i], rhs.limbs[i]);
+        out.limbs[N - 1] = chain::add_in(limbs[N - 1], rhs.limbs[N - 1]);
+#else
+        uint64_t carry = 0;
+        for (int i = 0; i < N; i++) {
+            carry += (uint64_t)limbs[i] + rhs.limbs[i];
+            out.limbs[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+#endif
+        return reduce_once(out);
+    }
+
+    CUZK_FN Prime operator-(const Prime &rhs) const {
+        Prime out;
+#ifdef __CUDA_ARCH__
+        out.limbs[0] = chain::sub_out(limbs[0], rhs.limbs[0]);
+        CUZK_UNROLL
+        for (int i = 1; i < N; i++) out.limbs[i] = chain::sub_through(limbs[i], rhs.limbs[i]);
+        uint32_t mask = chain::sub_in(0, 0);
+        out.limbs[0] = chain::add_out(out.limbs[0], P::modulus(0) & mask);
+        CUZK_UNROLL
+        for (int i = 1; i < N - 1; i++)
+            out.limbs[i] = chain::add_through(out.limbs[i], P::modulus(i) & mask);
+        out.limbs[N - 1] = chain::add_in(out.limbs[N - 1], P::modulus(N - 1) & mask);
+#else
+        int64_t borrow = 0;
+        for (int i = 0; i < N; i++) {
+            borrow += (int64_t)limbs[i] - rhs.limbs[i];
+            out.limbs[i] = (uint32_t)borrow;
+            borrow >>= 32;
+        }
+        uint64_t carry = 0;
+        for (int i = 0; i < N; i++) {
+            carry += (uint64_t)out.limbs[i] + (P::modulus(i) & (uint32_t)borrow);
+            out.limbs[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+#endif
+        return out;
+    }
+
+    CUZK_FN Prime operator-() const { return zero() - *this; }
+    CUZK_FN Prime twice() const { return *this + *this; }
+    CUZK_FN Prime square() const { return *this * *this; }
+
+    CUZK_FN Prime operator*(const Prime &rhs) const {
+#ifdef __CUDA_ARCH__
+        return multiply_device(*this, rhs);
+#else
+        return multiply_host(*this, rhs);
+#endif
+    }
+
+    // The integer behind the Montgomery form, and back.
+    CUZK_FN Prime to_integer() const {
+        Prime unit = zero();
+        unit.limbs[0] = 1;
+        return *this * unit;
+    }
+    static CUZK_FN Prime from_integer(const Prime &integer) {
+        Prime r2;
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) r2.limbs[i] = P::r2(i);
+        return integer * r2;
+    }
+
+    // 1 / *this by Fermat, zero for zero: the exponent is the modulus - 2, in windows of four bits.
+    CUZK_CALL Prime inverse() const {
+        Prime powers[16];
+        powers[0] = one();
+        for (int i = 1; i < 16; i++) powers[i] = powers[i - 1] * *this;
+        Prime out = one();
+        for (int i = N - 1; i >= 0; i--) {
+            // The low limb of both moduli is odd and the exponent borrows at most from limb 1.
+            uint32_t limb = P::modulus(i);
+            if (i == 0) limb = limb - 2;
+            if (i == 1 && P::modulus(0) < 2) limb = limb - 1;
+            for (int shift = 28; shift >= 0; shift -= 4) {
+                for (int k = 0; k < 4; k++) out = out.square();
+                out = out * powers[limb >> shift & 15];
+            }
+        }
+        return out;
+    }
+
+  private:
+    static CUZK_FN uint32_t subtract_modulus(Prime &out, const Prime &a) {
+#ifdef __CUDA_ARCH__
+        out.limbs[0] = chain::sub_out(a.limbs[0], P::modulus(0));
+        CUZK_UNROLL
+        for (int i = 1; i < N; i++) out.limbs[i] = chain::sub_through(a.limbs[i], P::modulus(i));
+        return chain::sub_in(0, 0);
+#else
+        int64_t borrow = 0;
+        for (int i = 0; i < N; i++) {
+            borrow += (int64_t)a.limbs[i] - P::modulus(i);
+            out.limbs[i] = (uint32_t)borrow;
+            borrow >>= 32;
+        }
+        return (uint32_t)borrow;
+#endif
+    }
+
+#ifdef __CUDA_ARCH__
+    // The multiplier has a 64-bit accumulator, so products of even and of odd limbs are summed apart: `even` has
+    // weight 1 and `odd` weight 2^32. After a row is reduced, even[0] is zero, and the two change places.
+    static __device__ __forceinline__ Prime multiply_device(const Prime &a, const Prime &b) {
+        uint32_t even[N], odd[N], modulus[N];
+        CUZK_UNROLL
+        for (int j = 0; j < N; j++) modulus[j] = P::modulus(j);
+        CUZK_UNROLL
+        for (int j = 0; j < N; j += 2) {
+            uint64_t low = (uint64_t)a.limbs[j] * b.limbs[0];
+            uint64_t high = (uint64_t)a.limbs[j + 1] * b.limbs[0];
+            even[j] = (uint32_t)low, even[j + 1] = (uint32_t)(low >> 32);
+            odd[j] = (uint32_t)high, odd[j + 1] = (uint32_t)(high >> 32);
+        }
+        reduce_row(even, odd, modulus);
+        CUZK_UNROLL
+        for (int i = 1; i < N; i += 2) {
+            add_row(odd, even, a.limbs, b.limbs[i]);
+            reduce_row(odd, even, modulus);
+            if (i + 1 < N) {
+                add_row(even, odd, a.limbs, b.limbs[i + 1]);
+                reduce_row(even, odd, modulus);
+            }
+        }
+        // N is even, so `odd` held the even products of the last row.
+        Prime sum;
+        sum.limbs[0] = chain::add_out(even[0], odd[1]);
+        CUZK_UNROLL
+        for (int i = 1; i < N - 1; i++) sum.limbs[i] = chain::add_through(even[i], odd[i + 1]);
+        sum.limbs[N - 1] = chain::add_in(even[N - 1], 0);
+        return reduce_once(sum);
+    }
+    static __device__ __forceinline__ void add_row(uint32_t *even, uint32_t *odd, const uint32_t *a,
+                                                   uint32_t b) {
+        even[0] = chain::add_out(even[0], odd[1]);
+        chain::shift_accumulate<N>(odd, a + 1, b);
+        chain::accumulate<N>(even, a, b);
+        odd[N - 1] = chain::add_in(odd[N - 1], 0);
+    }
+    static __device__ __forceinline__ void reduce_row(uint32_t *even, uint32_t *odd,
+                                                      const uint32_t *modulus) {
+        uint32_t m = even[0] * P::INV;
+        chain::accumulate<N>(odd, modulus + 1, m);
+        chain::accumulate<N>(even, modulus, m);
+        odd[N - 1] = chain::add_in(odd[N - 1], 0);
+    }
+#else
+    // Row by row: t += a b_i, then t = (t + m modulus) / 2^32.
+    static inline Prime multiply_host(const Prime &a, const Prime &b) {
+        uint32_t t[N + 1] = {0};
+        for (int i = 0; i < N; i++) {
+            uint64_t carry = 0;
+            for (int j = 0; j < N; j++) {
+                carry += (uint64_t)a.limbs[j] * b.limbs[i] + t[j];
+                t[j] = (uint32_t)carry;
+                carry >>= 32;
+            }
+            uint64_t top = (uint64_t)t[N] + carry;
+            uint32_t m = t[0] * P::INV;
+            carry = ((uint64_t)m * P::modulus(0) + t[0]) >> 32;
+            for (int j = 1; j < N; j++) {
+                carry += (uint64_t)m * P::modulus(j) + t[j];
+                t[j - 1] = (uint32_t)carry;
+                carry >>= 32;
+            }
+            top += carry;
+            t[N - 1] = (uint32_t)top;
+            t[N] = (uint32_t)(top >> 32);
+        }
+        Prime sum;
+        for (int i = 0; i < N; i++) sum.limbs[i] = t[i];
+        return reduce_once(sum);
+    }
+#endif
+};
+
+} // namespace cuzk

@@ -1,0 +1,241 @@
+// Kernels of multi-scalar multiplication over a group whose coordinates are F. A unit names its group by a suffix and
+// instantiates them with CUZK_MSM_KERNELS.
+#pragma once
+#include "../memory.cuh"
+#include "accumulate.cuh"
+#include "digits.cuh"
+
+#ifdef __CUDACC__
+namespace cuzk {
+
+__device__ __forceinline__ uint32_t thread_number() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+// A list of entries and the points that they name.
+template <class F> struct EntryList {
+    const Entry *entries;
+    const Affine<F> *points;
+    __device__ __forceinline__ uint32_t bucket(uint32_t i) const { return entries[i].bucket; }
+    __device__ __forceinline__ void add_to(Xyzz<F> &sum, uint32_t i) const {
+        uint32_t point = entries[i].point;
+        sum.add(load(points + (point & ~Entry::NEGATIVE)).negated_if(point & Entry::NEGATIVE));
+    }
+};
+
+// A list of partial sums.
+template <class F> struct PartialList {
+    const uint32_t *keys;
+    const Xyzz<F> *sums;
+    __device__ __forceinline__ uint32_t bucket(uint32_t i) const { return keys[i]; }
+    __device__ __forceinline__ void add_to(Xyzz<F> &sum, uint32_t i) const { sum.add(load(sums + i)); }
+};
+
+// Where sums go. A bucket is done once a level; FIRST says that no level came before.
+template <class F, bool FIRST> struct BucketSink {
+    Xyzz<F> *buckets;
+    uint32_t *keys;
+    Xyzz<F> *sums;
+    uint32_t chunk;
+    __device__ __forceinline__ void done(uint32_t bucket, const Xyzz<F> &sum) {
+        if (FIRST) {
+            store(buckets + bucket, sum);
+        } else if (!sum.is_infinity()) {
+            Xyzz<F> before = load(buckets + bucket);
+            before.add(sum);
+            store(buckets + bucket, before);
+        }
+    }
+    __device__ __forceinline__ void partial(uint32_t which, uint32_t bucket, const Xyzz<F> &sum) {
+        keys[2 * chunk + which] = bucket;
+        store(sums + 2 * chunk + which, sum);
+    }
+};
+
+template <class F, bool FIRST, class Source>
+__device__ __forceinline__ void accumulate(const Source &source, uint32_t length, uint32_t count,
+                                           Xyzz<F> *buckets, uint32_t *keys, Xyzz<F> *sums) {
+    Chunk chunk = Chunk::at(thread_number(), length, count);
+    if (chunk.is_empty()) return;
+    BucketSink<F, FIRST> sink = {buckets, keys, sums, thread_number()};
+    add_chunk<F>(chunk, source, sink);
+}
+
+// Sum of (i + 1) buckets[i] over `length` buckets, and over all threads of a window more than one: the sum of the
+// buckets times how many lie before the thread's first.
+template <class F>
+__device__ __forceinline__ void reduce(const Xyzz<F> *buckets, uint32_t log_buckets, uint32_t log_length,
+                                       uint32_t windows, Xyzz<F> *out) {
+    uint32_t thread = thread_number();
+    uint32_t log_threads = log_buckets - log_length;
+    if (thread >> log_threads >= windows) return;
+    const Xyzz<F> *first = buckets + ((uint64_t)thread << log_length);
+    Xyzz<F> sum = Xyzz<F>::infinity(), weighted = Xyzz<F>::infinity();
+    for (int i = (1 << log_length) - 1; i >= 0; i--) {
+        sum.add(load(first + i));
+        weighted.add(sum);
+    }
+    uint32_t before = (thread & ((1u << log_threads) - 1)) << log_length;
+    weighted.add(sum.times(before));
+    store(out + thread, weighted);
+}
+
+// out[block row] = the sum of its `length` values; a block a row.
+template <class F, int THREADS>
+__device__ __forceinline__ void fold(const Xyzz<F> *values, uint32_t length, Xyzz<F> *out) {
+    __shared__ Xyzz<F> shared[THREADS];
+    const Xyzz<F> *row = values + (uint64_t)blockIdx.x * length;
+    Xyzz<F> sum = Xyzz<F>::infinity();
+    for (uint32_t i = threadIdx.x; i < length; i += THREADS) sum.add(load(row + i));
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) {
+            sum.add(shared[threadIdx.x + half]);
+            shared[threadIdx.x] = sum;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) store(out + blockIdx.x, sum);
+}
+
+// The sum of the points of the aux variables that are in `variables` and whose bit is one. Thread t takes the 32-bit
+// words t, t + threads, ...; before[w] is the point of word w's first variable.
+template <class F>
+__device__ __forceinline__ void sum_selected(const Affine<F> *points, const uint32_t *variables,
+                                             const uint32_t *bits, const uint32_t *before, uint32_t words,
+                                             Xyzz<F> *out) {
+    Xyzz<F> sum = Xyzz<F>::infinity();
+    for (uint32_t w = thread_number(); w < words; w += gridDim.x * blockDim.x) {
+        uint32_t in_query = variables[w], rest = in_query & bits[w], first = before[w];
+        while (rest != 0) {
+            uint32_t bit = rest & (0u - rest);
+            rest ^= bit;
+            sum.add(load(points + first + __popc(in_query & (bit - 1))));
+        }
+    }
+    store(out + thread_number(), sum);
+}
+
+// A coordinate from 48 big-endian bytes, the flag bits left out; reduced once, as a value below 2^381 needs.
+__device__ __forceinline__ Fq decode_coordinate(const uint32_t *bytes) {
+    Fq integer;
+#pragma unroll
+    for (int i = 0; i < 12; i++) integer.limbs[i] = __byte_perm(bytes[11 - i], 0, 0x0123);
+    integer.limbs[11] &= 0x1fffffff;
+    return Fq::from_integer(Fq::reduce_once(integer));
+}
+__device__ __forceinline__ void decode(const uint32_t *bytes, Fq &out) { out = decode_coordinate(bytes); }
+__device__ __forceinline__ void decode(const uint32_t *bytes, Fq2 &out) {
+    out.c1 = decode_coordinate(bytes);
+    out.c0 = decode_coordinate(bytes + 12);
+}
+
+// Points from Zcash's uncompressed encoding. Nothing is checked.
+template <class F>
+__device__ __forceinline__ void decode_points(const uint32_t *bytes, uint32_t count, Affine<F> *out) {
+    uint32_t i = thread_number();
+    if (i >= count) return;
+    constexpr uint32_t WORDS = sizeof(Affine<F>) / 4;
+    const uint32_t *at = bytes + (uint64_t)i * WORDS;
+    Affine<F> point = Affine<F>::infinity();
+    if ((at[0] & 0x40) == 0) {
+        decode(at, point.x);
+        decode(at + WORDS / 2, point.y);
+    }
+    store(out + i, point);
+}
+
+template <class F>
+__device__ __forceinline__ void to_jacobian(const Xyzz<F> *values, uint32_t count, Jacobian<F> *out) {
+    uint32_t i = thread_number();
+    if (i < count) store(out + i, load(values + i).to_jacobian());
+}
+
+// Multiples of a base in windows of eight bits: table[256 w + j] = j 2^(8 w) base.
+template <class F> __device__ __forceinline__ void multiples(const Affine<F> *base, Affine<F> *table) {
+    uint32_t window = blockIdx.x, j = threadIdx.x;
+    Xyzz<F> sum = Xyzz<F>::from(load(base));
+    for (uint32_t i = 0; i < 8 * window; i++) sum = sum.twice();
+    sum = sum.times(j);
+    store(table + 256 * window + j, sum.to_affine((sum.zz * sum.zzz).inverse()));
+}
+
+// out[i] = scalars[i] base, for the BATCH scalars of a thread, which share an inversion.
+template <class F, int BATCH>
+__device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *scalars, uint32_t count,
+                                              Affine<F> *out) {
+    uint32_t stride = gridDim.x * blockDim.x;
+    Xyzz<F> sums[BATCH];
+    F products[BATCH], product = F::one();
+    for (int k = 0; k < BATCH; k++) {
+        uint64_t i = thread_number() + (uint64_t)k * stride;
+        sums[k] = Xyzz<F>::infinity();
+        if (i < count) {
+            Fr integer = load(scalars + i).to_integer();
+            for (uint32_t limb = 0; limb < 8; limb++) {
+                for (uint32_t byte = 0; byte < 4; byte++) {
+                    uint32_t digit = integer.limbs[limb] >> (8 * byte) & 255;
+                    sums[k].add(load(table + 256 * (4 * limb + byte) + digit));
+                }
+            }
+        }
+        products[k] = product;
+        if (!sums[k].is_infinity()) product = product * (sums[k].zz * sums[k].zzz);
+    }
+    F inverse = product.inverse();
+    for (int k = BATCH - 1; k >= 0; k--) {
+        uint64_t i = thread_number() + (uint64_t)k * stride;
+        if (i >= count) continue;
+        Affine<F> point = Affine<F>::infinity();
+        if (!sums[k].is_infinity()) {
+            point = sums[k].to_affine(inverse * products[k]);
+            inverse = inverse * (sums[k].zz * sums[k].zzz);
+        }
+        store(out + i, point);
+    }
+}
+
+} // namespace cuzk
+
+#define CUZK_MSM_KERNELS(G, F, FOLD_THREADS)                                                                  \
+    extern "C" __global__ __launch_bounds__(128) void msm_accumulate_##G(                                     \
+        const cuzk::Entry *entries, const cuzk::Affine<F> *points, uint32_t length, uint32_t count,           \
+        cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
+        cuzk::accumulate<F, true>(cuzk::EntryList<F>{entries, points}, length, count, buckets, keys, sums);   \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void msm_accumulate_partial_##G(                             \
+        const uint32_t *keys_in, const cuzk::Xyzz<F> *sums_in, uint32_t length, uint32_t count,               \
+        cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
+        cuzk::accumulate<F, false>(cuzk::PartialList<F>{keys_in, sums_in}, length, count, buckets, keys,      \
+                                   sums);                                                                     \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void msm_reduce_##G(                                         \
+        const cuzk::Xyzz<F> *buckets, uint32_t log_buckets, uint32_t log_length, uint32_t windows,            \
+        cuzk::Xyzz<F> *out) {                                                                                 \
+        cuzk::reduce<F>(buckets, log_buckets, log_length, windows, out);                                      \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(FOLD_THREADS) void msm_fold_##G(                                  \
+        const cuzk::Xyzz<F> *values, uint32_t length, cuzk::Xyzz<F> *out) {                                   \
+        cuzk::fold<F, FOLD_THREADS>(values, length, out);                                                     \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void msm_sum_selected_##G(                                   \
+        const cuzk::Affine<F> *points, const uint32_t *variables, const uint32_t *bits,                       \
+        const uint32_t *before, uint32_t words, cuzk::Xyzz<F> *out) {                                         \
+        cuzk::sum_selected<F>(points, variables, bits, before, words, out);                                   \
+    }                                                                                                         \
+    extern "C" __global__ void msm_decode_##G(const uint32_t *bytes, uint32_t count,                          \
+                                              cuzk::Affine<F> *out) {                                         \
+        cuzk::decode_points<F>(bytes, count, out);                                                            \
+    }                                                                                                         \
+    extern "C" __global__ void msm_jacobian_##G(const cuzk::Xyzz<F> *values, uint32_t count,                  \
+                                                cuzk::Jacobian<F> *out) {                                     \
+        cuzk::to_jacobian<F>(values, count, out);                                                             \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(256) void fixed_base_multiples_##G(const cuzk::Affine<F> *base,   \
+                                                                              cuzk::Affine<F> *table) {       \
+        cuzk::multiples<F>(base, table);                                                                      \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void fixed_base_multiply_##G(                                \
+        const cuzk::Affine<F> *table, const cuzk::Fr *scalars, uint32_t count, cuzk::Affine<F> *out) {        \
+        cuzk::multiply_base<F, 8>(table, scalars, count, out);                                                \
+    }
+#endif

@@ -1,0 +1,172 @@
+//! `cargo xtask build-kernels`: machine code of `kernels/src` for a list of GPU architectures, and its manifest.
+
+mod compiler;
+mod report;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::commands;
+use report::Usage;
+
+/// Where the result goes, from the workspace's root: the crate `kernels` embeds what is there.
+pub const BUILT: &str = "kernels/built";
+
+/// Flags of every compilation, architectures apart.
+const FLAGS: &[&str] = &["-std=c++17", "-O3", "-fatbin", "-Xptxas", "-v"];
+
+#[derive(Args)]
+pub struct Options {
+    /// Architectures, such as 90 for an H100 or H200; the last also as PTX, for newer devices
+    #[arg(long, value_delimiter = ',', default_values_t = [80, 86, 89, 90, 100, 120])]
+    arch: Vec<u32>,
+}
+
+/// Builds every `.cu` file into a fat binary of its own.
+pub fn run(options: &Options) -> Result<()> {
+    ensure!(
+        !options.arch.is_empty(),
+        "no architecture: name at least one with --arch"
+    );
+    let root = commands::root();
+    let kernels = root.join("kernels");
+    let compiler = compiler::find(&root)?;
+    println!(
+        "compiler: {}, {}",
+        compiler.path.display(),
+        compiler.version
+    );
+    let built = root.join(BUILT);
+    if built.exists() {
+        fs::remove_dir_all(&built).with_context(|| format!("cannot empty {}", built.display()))?;
+    }
+    fs::create_dir_all(&built)?;
+    let mut usages = Vec::new();
+    for unit in files(&kernels.join("src"), "cu")? {
+        let name = unit_name(&kernels.join("src"), &unit)?;
+        println!("{name}");
+        let mut command = Command::new(&compiler.path);
+        command.args(FLAGS).args(architecture_flags(&options.arch));
+        command.arg("-I").arg(kernels.join("include")).arg(&unit);
+        command
+            .arg("-o")
+            .arg(built.join(&name).with_extension("fatbin"));
+        usages.extend(compile(&mut command)?);
+    }
+    usages.sort();
+    report::print(&usages);
+    let manifest = json!({
+        "source_sha256": source_hash(&kernels)?,
+        "compiler": compiler.version,
+        "flags": FLAGS,
+        "architectures": options.arch,
+        "kernels": usages.iter().map(Usage::to_json).collect::<Vec<_>>(),
+    });
+    // Written last: without a manifest the crate `kernels` takes nothing as built.
+    let path = built.join("manifest.json");
+    fs::write(&path, serde_json::to_string_pretty(&manifest)? + "\n")
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn compile(command: &mut Command) -> Result<Vec<Usage>> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "{command:?}: {}\n{log}",
+        output.status
+    );
+    report::parse(&log)
+}
+
+/// Machine code for each architecture, and PTX of the newest.
+fn architecture_flags(architectures: &[u32]) -> Vec<String> {
+    let code = architectures
+        .iter()
+        .map(|arch| format!("-gencode=arch=compute_{arch},code=sm_{arch}"));
+    let newest = architectures.iter().max();
+    let ptx = newest.map(|arch| format!("-gencode=arch=compute_{arch},code=compute_{arch}"));
+    code.chain(ptx).collect()
+}
+
+/// `msm/g1.cu` below the folder of sources is the unit `msm_g1`.
+fn unit_name(sources: &Path, unit: &Path) -> Result<String> {
+    let relative = unit.strip_prefix(sources)?.with_extension("");
+    Ok(relative.to_string_lossy().replace(['/', '\\'], "_"))
+}
+
+/// The files below a folder with this extension, in order.
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path, extension)?);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A hash over the names and contents of all sources.
+fn source_hash(kernels: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    for extension in ["cu", "cuh"] {
+        let folders = ["src", "include"].map(|folder| files(&kernels.join(folder), extension));
+        for file in folders.into_iter().collect::<Result<Vec<_>>>()?.concat() {
+            let text = fs::read(&file)?;
+            hash.update(file.strip_prefix(kernels)?.to_string_lossy().as_bytes());
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(&text);
+        }
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_architecture_is_also_ptx() {
+        assert_eq!(
+            architecture_flags(&[80, 90]),
+            [
+                "-gencode=arch=compute_80,code=sm_80",
+                "-gencode=arch=compute_90,code=sm_90",
+                "-gencode=arch=compute_90,code=compute_90",
+            ]
+        );
+    }
+
+    #[test]
+    fn units_are_named_by_their_folders() -> Result<()> {
+        let name = unit_name(Path::new("kernels/src"), Path::new("kernels/src/msm/g1.cu"))?;
+        assert_eq!(name, "msm_g1");
+        Ok(())
+    }
+
+    #[test]
+    fn every_source_is_found() -> Result<()> {
+        let kernels = commands::root().join("kernels");
+        assert!(files(&kernels.join("src"), "cu")?.len() >= 5);
+        assert_eq!(source_hash(&kernels)?.len(), 64);
+        Ok(())
+    }
+}
