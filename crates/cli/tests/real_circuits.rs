@@ -7,9 +7,9 @@ use cuzk_curve::Fr;
 use cuzk_filecoin::CircuitVisitor;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{ProofApiError, Request, by_id};
-use cuzk_r1cs::{Assignment, R1csError, Tally, synthesize};
+use cuzk_r1cs::{Assignment, Matrix, R1csError, Tally, synthesize};
 use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
-use cuzk_testing::oracle::FullSynthesis;
+use cuzk_testing::oracle::{FullSynthesis, WithoutNamespaces};
 use ff::Field;
 
 use cuzk_plugins as _;
@@ -61,6 +61,19 @@ impl CircuitVisitor for Record {
 
     fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Pce {
         Pce::record(circuit).unwrap()
+    }
+}
+
+/// Records constraint by constraint, no namespace known.
+struct RecordPlain;
+
+impl CircuitVisitor for RecordPlain {
+    type Output = Pce;
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Pce {
+        let mut cs = WithoutNamespaces(RecordingCS::default());
+        synthesize(circuit, &mut cs).unwrap();
+        Pce::compile(cs.0.finish().unwrap()).unwrap()
     }
 }
 
@@ -179,22 +192,47 @@ fn post_circuits_agree_on_where_one_comes_from() {
     }
 }
 
+/// The blocks that a circuit's namespaces make are the circuit, constraint by constraint.
 #[test]
-fn a_non_zero_takes_at_most_six_bytes() {
+fn templates_equal_plain_rows() {
     for kind in Kind::ALL {
-        let pce = blank(kind);
-        let per_non_zero = pce.matrix_bytes() as f64 / pce.terms() as f64;
+        let plain = visit(kind, &sector(kind, 0), RecordPlain).unwrap();
+        let templates = blank(kind);
+        assert_eq!(plain.matrices.templates().len(), 1, "{kind}");
+        assert!(templates.matrices.templates().len() > 1, "{kind}");
+        assert_eq!(templates.hash, plain.hash, "{kind}");
+        assert_eq!(templates.coefficients, plain.coefficients, "{kind}");
         assert!(
-            per_non_zero <= 6.0,
-            "{kind}: {per_non_zero:.2} bytes in memory"
+            templates.field_class.bits() == plain.field_class.bits(),
+            "{kind}: classes"
         );
+        assert!(templates.density == plain.density, "{kind}: density");
+        for matrix in Matrix::ALL {
+            assert_eq!(
+                templates.matrices.terms(matrix),
+                plain.matrices.terms(matrix),
+                "{kind}"
+            );
+        }
+    }
+}
+
+/// The largest circuits are small beside their matrices at 36 bytes a non-zero.
+#[test]
+fn sizes_of_files() {
+    for (kind, times) in [
+        (Kind::PoRep, 500),
+        (Kind::Snap, 500),
+        (Kind::WinningPost, 200),
+        (Kind::WindowPost, 20),
+    ] {
+        let pce = blank(kind);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("circuit.pce");
         pce.write(&path).unwrap();
-        let per_non_zero = path.metadata().unwrap().len() as f64 / pce.terms() as f64;
-        assert!(
-            per_non_zero <= 6.0,
-            "{kind}: {per_non_zero:.2} bytes on disk"
-        );
+        let bytes = path.metadata().unwrap().len();
+        assert!(36 * pce.terms() >= times * bytes, "{kind}: {bytes} bytes");
+        let read = Pce::open(&path).unwrap();
+        assert!(read.density == pce.density && read.field_class.bits() == pce.field_class.bits());
     }
 }

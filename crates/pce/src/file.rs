@@ -14,7 +14,9 @@ use crate::format::{
     A_AUX, ALIGNMENT, B_AUX, B_INPUTS, COEFFICIENTS, Entry, FIELD_CLASS, HEADER_BYTES, Header,
     ROWS, SECTIONS, TEMPLATES,
 };
-use crate::stored::{decode_bitmap, decode_templates, encode_bitmap, encode_templates};
+use crate::stored::{
+    StoredBitmaps, decode_bitmap, decode_templates, encode_bitmap, encode_templates,
+};
 use crate::{Pce, PceError};
 
 impl Pce {
@@ -59,12 +61,9 @@ impl Pce {
                     .map(|template| &**template.own(matrix).bytes()),
             )?;
         }
-        for (index, bits) in [
-            (FIELD_CLASS, self.field_class.bits()),
-            (A_AUX, a_aux),
-            (B_INPUTS, b_inputs),
-            (B_AUX, b_aux),
-        ] {
+        let classes = self.matrices.differences(self.field_class.bits());
+        out.section(FIELD_CLASS, classes.iter().map(encode_bitmap))?;
+        for (index, bits) in [(A_AUX, a_aux), (B_INPUTS, b_inputs), (B_AUX, b_aux)] {
             out.section(index, [encode_bitmap(bits)])?;
         }
         let shape = self.shape;
@@ -100,6 +99,9 @@ impl Pce {
         let templates = decode_templates(&sections[TEMPLATES], rows)?;
         let matrices = Matrices::new(templates, shape, coefficients.len())?;
         let bits = |index: usize, len| decode_bitmap(&sections[index], SECTIONS[index], len);
+        let mut classes = StoredBitmaps::new(&sections[FIELD_CLASS], SECTIONS[FIELD_CLASS]);
+        let field_class = matrices.from_differences(|len| classes.next(len))?;
+        classes.end()?;
         let once = [
             [Bitmap::zeros(shape.inputs), bits(A_AUX, shape.aux)?],
             [bits(B_INPUTS, shape.inputs)?, bits(B_AUX, shape.aux)?],
@@ -111,7 +113,7 @@ impl Pce {
                 coefficients,
                 density: Density::new(&matrices, once)?,
                 matrices,
-                field_class: RankedBitmap::new(bits(FIELD_CLASS, shape.aux)?),
+                field_class: RankedBitmap::new(field_class),
             }),
         })
     }

@@ -261,54 +261,67 @@ pub(crate) fn encode_bitmap(bits: &Bitmap) -> Vec<u8> {
     out.0
 }
 
-/// A stored bitmap of `len` bits.
+/// A stored bitmap of `len` bits, the only one in its section.
 pub(crate) fn decode_bitmap(
     bytes: &[u8],
     section: &'static str,
     len: usize,
 ) -> Result<Bitmap, PceError> {
-    let wrong = |found: String| PceError::Section {
-        section,
-        wanted: format!("{len} bits"),
-        found,
-    };
-    let wanted = len.div_ceil(64);
-    let mut words: Vec<u64> = Vec::with_capacity(wanted);
-    let mut numbers = Reader {
-        section,
-        bytes,
-        position: 0,
-    };
-    while words.len() < wanted {
-        let head = numbers.next()?;
-        let run = usize::try_from(head >> 2).unwrap_or(usize::MAX);
-        if run == 0 || run > wanted - words.len() {
-            return Err(wrong(format!("a run of {run} words after {}", words.len())));
-        }
-        match head & 3 {
-            ZEROS => words.resize(words.len() + run, 0),
-            ONES => words.resize(words.len() + run, u64::MAX),
-            LITERAL => {
-                let literal = bytes
-                    .get(numbers.position..)
-                    .and_then(|rest| rest.get(..8 * run));
-                let literal = literal.ok_or_else(|| wrong("fewer bytes than words".to_owned()))?;
-                words.extend(
-                    literal
-                        .as_chunks::<8>()
-                        .0
-                        .iter()
-                        .map(|word| u64::from_le_bytes(*word)),
-                );
-                numbers.position += 8 * run;
+    let mut stored = StoredBitmaps::new(bytes, section);
+    let bits = stored.next(len)?;
+    stored.end()?;
+    Ok(bits)
+}
+
+/// Bitmaps stored one after the other.
+pub(crate) struct StoredBitmaps<'a>(Reader<'a>);
+
+impl<'a> StoredBitmaps<'a> {
+    pub(crate) fn new(bytes: &'a [u8], section: &'static str) -> Self {
+        Self(Reader {
+            section,
+            bytes,
+            position: 0,
+        })
+    }
+
+    /// The next bitmap, of `len` bits.
+    pub(crate) fn next(&mut self, len: usize) -> Result<Bitmap, PceError> {
+        let numbers = &mut self.0;
+        let wanted = len.div_ceil(64);
+        let mut words: Vec<u64> = Vec::with_capacity(wanted);
+        while words.len() < wanted {
+            let head = numbers.next()?;
+            let run = usize::try_from(head >> 2).unwrap_or(usize::MAX);
+            if run == 0 || run > wanted - words.len() {
+                return Err(numbers.wrong(format!("{wanted} words"), format!("a run of {run}")));
             }
-            other => return Err(wrong(format!("a run of kind {other}"))),
+            match head & 3 {
+                ZEROS => words.resize(words.len() + run, 0),
+                ONES => words.resize(words.len() + run, u64::MAX),
+                LITERAL => {
+                    let rest = numbers.bytes.get(numbers.position..);
+                    let Some(literal) = rest.and_then(|rest| rest.get(..8 * run)) else {
+                        return Err(numbers.wrong(format!("{run} words"), "fewer bytes"));
+                    };
+                    let literal = literal.as_chunks::<8>().0.iter();
+                    words.extend(literal.map(|word| u64::from_le_bytes(*word)));
+                    numbers.position += 8 * run;
+                }
+                other => return Err(numbers.wrong("a kind of run", other)),
+            }
+        }
+        Bitmap::from_words(words, len)
+            .ok_or_else(|| self.0.wrong(format!("{len} bits"), "a bit past the end"))
+    }
+
+    /// Checks that there are no more bytes.
+    pub(crate) fn end(&self) -> Result<(), PceError> {
+        match self.0.left() {
+            0 => Ok(()),
+            left => Err(self.0.wrong("the end", format!("{left} bytes"))),
         }
     }
-    if numbers.position != bytes.len() {
-        return Err(wrong("more bytes".to_owned()));
-    }
-    Bitmap::from_words(words, len).ok_or_else(|| wrong("a bit past the end".to_owned()))
 }
 
 /// Numbers in LEB128.
@@ -387,6 +400,121 @@ impl Reader<'_> {
             section: self.section,
             wanted: wanted.to_string(),
             found: format!("{} at byte {}", found.to_string(), self.position),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pce;
+    use cuzk_r1cs::{Matrices, RankedBitmap};
+    use cuzk_testing::circuits::repeating_circuits;
+    use proptest::prelude::*;
+
+    fn bits(len: usize, one: impl Fn(usize) -> bool) -> Bitmap {
+        let mut bits = Bitmap::default();
+        (0..len).for_each(|i| bits.push(one(i)));
+        bits
+    }
+
+    #[test]
+    fn bitmaps_come_back_and_runs_are_short() {
+        for len in [0, 1, 63, 64, 65, 640, 1000] {
+            for bits in [
+                bits(len, |_| false),
+                bits(len, |_| true),
+                bits(len, |i| i % 3 == 0),
+                bits(len, |i| i < len / 2),
+                bits(len, |i| i < 128 || i > 700),
+            ] {
+                let stored = encode_bitmap(&bits);
+                assert_eq!(decode_bitmap(&stored, "test", len).unwrap(), bits);
+                assert!(decode_bitmap(&stored, "test", len + 64).is_err());
+                for cut in 0..stored.len() {
+                    assert!(
+                        decode_bitmap(&stored[..cut], "test", len).is_err(),
+                        "{len} cut at {cut}"
+                    );
+                }
+            }
+        }
+        assert!(encode_bitmap(&Bitmap::zeros(1 << 20)).len() < 8);
+        assert!(encode_bitmap(&Bitmap::ones(1 << 20)).len() < 8);
+    }
+
+    #[test]
+    fn columns_come_back_as_runs() {
+        let columns: Vec<Column> = (0..1000)
+            .map(Column::Dense)
+            .chain((5..100).rev().map(|i| Column::Sparse(3 * i)))
+            .chain([
+                Column::Dense(u32::MAX),
+                Column::Sparse(0),
+                Column::Sparse(u32::MAX),
+            ])
+            .collect();
+        let mut out = Numbers::default();
+        encode_columns(&columns, &mut out);
+        assert!(out.0.len() < 50, "{} bytes", out.0.len());
+        let mut reader = Reader {
+            section: "test",
+            bytes: &out.0,
+            position: 0,
+        };
+        let mut found = Vec::new();
+        decode_columns(&mut reader, columns.len() as u32, &mut found).unwrap();
+        assert_eq!(found, columns);
+    }
+
+    /// Reads templates and all that can be reached through them.
+    fn read(pce: &Pce, bytes: &[u8], rows: [&Bytes; 3]) -> Result<(), PceError> {
+        let templates = decode_templates(bytes, rows)?;
+        let matrices = Matrices::new(templates, pce.shape, pce.coefficients.len())?;
+        for matrix in Matrix::ALL {
+            matrices.for_each_row(matrix, 0..pce.shape.constraints, |row| {
+                for term in row {
+                    assert!((term.coefficient as usize) < pce.coefficients.len());
+                    match term.column {
+                        Column::Dense(input) => assert!((input as usize) < pce.shape.inputs),
+                        Column::Sparse(aux) => assert!((aux as usize) < pce.shape.aux),
+                    }
+                }
+                Ok(())
+            })?;
+            let once = matrices.touched_once(matrix)?;
+            let [_, aux] = matrices.touched(matrix, once)?;
+            assert_eq!(RankedBitmap::new(aux).bits().len(), pce.shape.aux);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn any_templates_are_read_without_panic(
+            circuit in repeating_circuits(),
+            flips in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
+            row_flips in prop::collection::vec((0..3usize, any::<usize>(), any::<u8>()), 0..3),
+        ) {
+            let pce = Pce::record(circuit.to_blank()).unwrap();
+            let templates = pce.matrices.templates();
+            let mut bytes = encode_templates(templates);
+            let mut rows = Matrix::ALL.map(|matrix| {
+                templates.iter().flat_map(|template| template.own(matrix).bytes().to_vec()).collect::<Vec<u8>>()
+            });
+            let whole = rows.clone().map(Bytes::new);
+            prop_assert!(read(&pce, &bytes, whole.each_ref()).is_ok());
+            for (at, value) in flips {
+                let at = at % bytes.len();
+                bytes[at] = value;
+            }
+            for (matrix, at, value) in row_flips {
+                if let Some(at) = at.checked_rem(rows[matrix].len()) {
+                    rows[matrix][at] = value;
+                }
+            }
+            let rows = rows.map(Bytes::new);
+            let _ = read(&pce, &bytes, rows.each_ref());
         }
     }
 }

@@ -132,6 +132,41 @@ impl Bitmap {
         }
     }
 
+    /// The bits `first..first + len`.
+    ///
+    /// # Panics
+    /// Where they reach past the end.
+    pub fn slice(&self, first: usize, len: usize) -> Self {
+        assert!(
+            first + len <= self.len,
+            "{len} bits at {first} of {}",
+            self.len
+        );
+        let mut bits = Self::zeros(len);
+        let (word, shift) = (first / 64, first % 64);
+        for (index, bits) in bits.words.iter_mut().enumerate() {
+            let low = self.words[word + index] >> shift;
+            let next = self.words.get(word + index + 1).filter(|_| shift > 0);
+            *bits = low | next.map_or(0, |next| next << (64 - shift));
+        }
+        if let (Some(last), 1..) = (bits.words.last_mut(), len % 64) {
+            *last &= (1 << (len % 64)) - 1;
+        }
+        bits
+    }
+
+    /// Flips the bits that are one in `other`, which is as long.
+    ///
+    /// # Panics
+    /// Where the lengths differ.
+    pub fn flip(&mut self, other: &Self) {
+        assert_eq!(self.len, other.len, "bitmaps of different lengths");
+        self.words
+            .iter_mut()
+            .zip(&other.words)
+            .for_each(|(own, other)| *own ^= other);
+    }
+
     /// Number of one bits.
     pub fn count_ones(&self) -> usize {
         self.words
@@ -225,6 +260,9 @@ mod tests {
                 other.iter_ones().for_each(|i| wanted.set(first + i));
                 found.union_at(first, &other);
                 assert_eq!(found, wanted, "{len} at {first}");
+                assert_eq!(found.slice(first, len), other, "{len} at {first}");
+                found.flip(&wanted);
+                assert_eq!(found.count_ones(), 0);
             }
         }
     }

@@ -7,7 +7,7 @@ use cuzk_curve::Fr;
 use ff::Field;
 use rayon::prelude::*;
 
-use crate::matrices::{Decoded, Run};
+use crate::matrices::{Decoded, LocalTerm, Run};
 use crate::rows::OwnReader;
 use crate::{CompactR1cs, Matrix, PackedWitness, R1csError};
 
@@ -31,7 +31,7 @@ impl CompactR1cs {
             .try_for_each(|(piece, out)| {
                 let first = piece * PIECE_ROWS;
                 kernel.rows(matrix, first..first + out.len(), |row, value| {
-                    out[row - first] = value
+                    out[row - first] = *value
                 })
             })
     }
@@ -44,7 +44,7 @@ impl CompactR1cs {
         out: &mut [Fr],
     ) -> Result<(), R1csError> {
         let (kernel, out) = self.kernel(witness, out)?;
-        kernel.rows(matrix, 0..out.len(), |row, value| out[row] = value)
+        kernel.rows(matrix, 0..out.len(), |row, value| out[row] = *value)
     }
 
     /// Hands a matrix times w to `take`, value by value in the order of the rows, on the calling thread alone. Nothing
@@ -57,7 +57,7 @@ impl CompactR1cs {
     ) -> Result<(), R1csError> {
         self.fits(witness)?;
         let rows = 0..self.shape.constraints;
-        Kernel::new(self, witness).rows(matrix, rows, |_, value| take(value))
+        Kernel::new(self, witness).rows(matrix, rows, |_, value| take(*value))
     }
 
     /// Checks that the witness satisfies every constraint, on the threads of the current rayon pool.
@@ -119,7 +119,7 @@ fn check_piece(kernel: &Kernel<'_>, piece: usize) -> Result<(), R1csError> {
     let mut values = [(); 3].map(|()| vec![Fr::ZERO; count]);
     for (matrix, out) in Matrix::ALL.into_iter().zip(&mut values) {
         kernel.rows(matrix, first..first + count, |row, value| {
-            out[row - first] = value
+            out[row - first] = *value
         })?;
     }
     let [a, b, c] = &values;
@@ -142,14 +142,23 @@ const WIDE: Operand = 2;
 
 /// Sums of at most this size come from a table.
 const TABLE: i64 = 16;
-/// Stands for a coefficient that is not small. Small ones have 32 bits and a row fewer than 2^31 terms, so that their sums
-/// fit.
+/// Coefficients of less than this size are summed as integers.
+const SMALL_BITS: u32 = 40;
+/// Terms of which a sum with small coefficients certainly fits 64 bits.
+const LONGEST: usize = 1 << 20;
+/// Stands for a coefficient that is not small.
 const LARGE: i64 = i64::MIN;
 
 /// What the rows of all matrices are evaluated with.
 struct Kernel<'a> {
     r1cs: &'a CompactR1cs,
     witness: &'a PackedWitness,
+    inputs: u32,
+    /// The words of the field class, and of the witness's bits: as many.
+    class: &'a [u64],
+    bits: &'a [u64],
+    /// Whether the witness has values outside their class.
+    escapes: bool,
     /// Each coefficient as an integer, or `LARGE`.
     small: Vec<i64>,
     /// The integers from `-TABLE` to `TABLE`.
@@ -162,10 +171,16 @@ impl<'a> Kernel<'a> {
         Self {
             r1cs,
             witness,
+            inputs: r1cs.shape.inputs as u32,
+            class: r1cs.field_class.bits().words(),
+            bits: witness.bits().words(),
+            escapes: !witness.escapes().is_empty(),
             small: coefficients
                 .map(|c| small_integer(c).unwrap_or(LARGE))
                 .collect(),
-            table: (-TABLE..=TABLE).map(integer).collect(),
+            table: (-TABLE..=TABLE)
+                .map(|small| integer(small.into()))
+                .collect(),
         }
     }
 
@@ -174,11 +189,11 @@ impl<'a> Kernel<'a> {
         &self,
         matrix: Matrix,
         rows: Range<usize>,
-        mut take: impl FnMut(usize, Fr),
+        mut take: impl FnMut(usize, &Fr),
     ) -> Result<(), R1csError> {
         let mut row = rows.start;
         let mut operands = Vec::new();
-        let mut put = |value| {
+        let mut put = |value: &Fr| {
             take(row, value);
             row += 1;
         };
@@ -198,7 +213,7 @@ impl<'a> Kernel<'a> {
         decoded: &Decoded,
         run: &Run<'_>,
         operands: &mut Vec<Operand>,
-        put: &mut impl FnMut(Fr),
+        put: &mut impl FnMut(&Fr),
     ) {
         operands.clear();
         let (slots, locals) = decoded.variables(run.run);
@@ -207,21 +222,43 @@ impl<'a> Kernel<'a> {
                 .iter()
                 .map(|&slot| self.operand(run.slots[slot as usize])),
         );
-        operands.extend(locals.iter().map(|&local| self.operand(run.base + local)));
-        for own in run.own.clone() {
-            let mut sum = Sum::default();
-            for term in decoded.row(own) {
-                self.add(&mut sum, operands[term.variable as usize], term.coefficient);
+        let first = run.base - self.inputs;
+        operands.extend(locals.iter().map(|&local| self.aux_operand(first + local)));
+        let operands = operands.as_slice();
+        for terms in decoded.rows(run.own.clone()) {
+            // Nearly all rows of a boolean gadget are sums of bits with small coefficients: branchless, for bits are not
+            // to be foreseen.
+            let (mut sum, mut other) = (0i64, false);
+            for term in terms {
+                let operand = operands[term.variable as usize];
+                let small = self.small[term.coefficient as usize];
+                other |= operand >= WIDE || small == LARGE;
+                sum = sum.wrapping_add(small & -i64::from(operand));
             }
-            put(self.value(&sum));
+            if other || terms.len() > LONGEST {
+                put(&self.mixed_row(terms, operands));
+            } else if let Some(value) = self.table.get((sum + TABLE) as usize) {
+                put(value);
+            } else {
+                put(&integer(sum.into()));
+            }
         }
+    }
+
+    #[inline(never)]
+    fn mixed_row(&self, terms: &[LocalTerm], operands: &[Operand]) -> Fr {
+        let mut sum = Sum::default();
+        for term in terms {
+            self.add(&mut sum, operands[term.variable as usize], term.coefficient);
+        }
+        self.value(&sum)
     }
 
     fn encoded_run(
         &self,
         matrix: Matrix,
         run: &Run<'_>,
-        put: &mut impl FnMut(Fr),
+        put: &mut impl FnMut(&Fr),
     ) -> Result<(), R1csError> {
         let template = &self.r1cs.matrices.templates()[run.template];
         let mut reader = OwnReader::seek(template.own(matrix), run.own.start as usize)?;
@@ -237,28 +274,50 @@ impl<'a> Kernel<'a> {
                 }
                 self.add(&mut sum, self.operand(variable), term.coefficient);
             }
-            put(self.value(&sum));
+            put(&self.value(&sum));
         }
         Ok(())
     }
 
     #[inline(always)]
     fn operand(&self, variable: u32) -> Operand {
-        let Some(aux) = variable.checked_sub(self.r1cs.shape.inputs as u32) else {
-            let one = variable == 0 && self.witness.slots()[0] == self.table[TABLE as usize + 1];
-            return if one { 1 } else { WIDE + variable };
-        };
+        match variable.checked_sub(self.inputs) {
+            Some(aux) => self.aux_operand(aux),
+            None if variable == 0 && self.witness.slots()[0] == self.table[TABLE as usize + 1] => 1,
+            None => WIDE + variable,
+        }
+    }
+
+    #[inline(always)]
+    fn aux_operand(&self, aux: u32) -> Operand {
+        let (word, bit) = (aux as usize / 64, aux % 64);
+        if (self.class[word] >> bit) & 1 == 0 && !self.escapes {
+            return (self.bits[word] >> bit & 1) as Operand;
+        }
+        self.rare_operand(aux)
+    }
+
+    #[inline(never)]
+    fn rare_operand(&self, aux: u32) -> Operand {
         let class = &self.r1cs.field_class;
         if class.bits().get(aux as usize) {
-            return WIDE + (self.r1cs.shape.inputs + class.rank(aux as usize)) as u32;
+            // Many variables that the constraints do not show to be boolean are.
+            let slot = self.inputs + class.rank(aux as usize) as u32;
+            let value = &self.witness.slots()[slot as usize];
+            return match value {
+                value if *value == self.table[TABLE as usize] => 0,
+                value if *value == self.table[TABLE as usize + 1] => 1,
+                _ => WIDE + slot,
+            };
         }
-        let escapes = self.witness.escapes();
-        if !escapes.is_empty()
-            && let Ok(found) = escapes.binary_search_by_key(&aux, |escape| escape.aux)
+        match self
+            .witness
+            .escapes()
+            .binary_search_by_key(&aux, |escape| escape.aux)
         {
-            return WIDE + (self.witness.slots().len() + found) as u32;
+            Ok(found) => WIDE + (self.witness.slots().len() + found) as u32,
+            Err(_) => u32::from(self.witness.bits().get(aux as usize)),
         }
-        u32::from(self.witness.bits().get(aux as usize))
     }
 
     /// Adds a coefficient times an operand.
@@ -267,8 +326,7 @@ impl<'a> Kernel<'a> {
         let small = self.small[coefficient as usize];
         if operand < WIDE {
             if small != LARGE {
-                // Branchless, for bits are not to be foreseen.
-                sum.small += small & -i64::from(operand);
+                sum.small += i128::from(small & -i64::from(operand));
             } else if operand == 1 {
                 sum.add_wide(&self.r1cs.coefficients[coefficient as usize]);
             }
@@ -289,14 +347,10 @@ impl<'a> Kernel<'a> {
 
     #[inline(always)]
     fn value(&self, sum: &Sum) -> Fr {
-        let small = match self.table.get((sum.small + TABLE) as usize) {
-            Some(value) => *value,
-            None => integer(sum.small),
-        };
         match (sum.wide, sum.small) {
-            (None, _) => small,
+            (None, small) => integer(small),
             (Some(wide), 0) => wide,
-            (Some(wide), _) => wide + small,
+            (Some(wide), small) => wide + integer(small),
         }
     }
 }
@@ -304,7 +358,7 @@ impl<'a> Kernel<'a> {
 /// A row's sum so far: an integer, and a field element where one was needed.
 #[derive(Default)]
 struct Sum {
-    small: i64,
+    small: i128,
     wide: Option<Fr>,
 }
 
@@ -318,17 +372,26 @@ impl Sum {
     }
 }
 
-fn integer(value: i64) -> Fr {
-    let magnitude = Fr::from(value.unsigned_abs());
+/// An integer as a field element. Fewer than 2^32 terms of `SMALL_BITS` bits do not reach 2^96.
+fn integer(value: i128) -> Fr {
+    let magnitude = value.unsigned_abs();
+    let magnitude = match u64::try_from(magnitude) {
+        Ok(small) => Fr::from(small),
+        Err(_) => {
+            let high = Fr::from((magnitude >> 32) as u64) * Fr::from(1 << 32);
+            high + Fr::from(magnitude as u64 & 0xffff_ffff)
+        }
+    };
     if value < 0 { -magnitude } else { magnitude }
 }
 
-/// The integer that an element is, where it has at most 32 bits.
+/// The integer that an element is, where it has at most 40 bits.
 pub fn small_integer(value: &Fr) -> Option<i64> {
     let magnitude = |value: &Fr| {
         let bytes = value.to_bytes_le();
-        let low = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        bytes[4..].iter().all(|&b| b == 0).then_some(i64::from(low))
+        let low = u64::from_le_bytes(*bytes.first_chunk()?);
+        let small = bytes[8..].iter().all(|&b| b == 0) && low >> SMALL_BITS == 0;
+        small.then_some(low as i64)
     };
     magnitude(value).or_else(|| magnitude(&-value).map(|m| -m))
 }

@@ -9,8 +9,8 @@ mod template;
 mod touched;
 mod walk;
 
-pub(crate) use decoded::Decoded;
 pub use decoded::{ColumnHasher, ColumnMap};
+pub(crate) use decoded::{Decoded, LocalTerm};
 pub use template::{Call, Entry, Item, ItemKind, StoredItem, Template, TemplateWriter};
 pub(crate) use walk::Run;
 

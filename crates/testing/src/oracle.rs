@@ -113,6 +113,63 @@ impl<const EXTENSIBLE: bool> ConstraintSystem<Fr> for FullSynthesis<EXTENSIBLE> 
     }
 }
 
+/// A constraint system to which namespaces are not passed on, and which is not extensible: every constraint reaches it
+/// one by one.
+#[derive(Debug, Default)]
+pub struct WithoutNamespaces<CS>(pub CS);
+
+impl<CS: Tally> Tally for WithoutNamespaces<CS> {
+    fn counts(&self) -> Counts {
+        self.0.counts()
+    }
+}
+
+impl<CS: ConstraintSystem<Fr>> ConstraintSystem<Fr> for WithoutNamespaces<CS> {
+    type Root = Self;
+
+    fn alloc<F, A, AR>(&mut self, name: A, value: F) -> Result<Variable, SynthesisError>
+    where
+        F: FnOnce() -> Result<Fr, SynthesisError>,
+        A: FnOnce() -> AR,
+        AR: Into<String>,
+    {
+        self.0.alloc(name, value)
+    }
+
+    fn alloc_input<F, A, AR>(&mut self, name: A, value: F) -> Result<Variable, SynthesisError>
+    where
+        F: FnOnce() -> Result<Fr, SynthesisError>,
+        A: FnOnce() -> AR,
+        AR: Into<String>,
+    {
+        self.0.alloc_input(name, value)
+    }
+
+    fn enforce<A, AR, LA, LB, LC>(&mut self, name: A, a: LA, b: LB, c: LC)
+    where
+        A: FnOnce() -> AR,
+        AR: Into<String>,
+        LA: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
+        LB: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
+        LC: FnOnce(LinearCombination<Fr>) -> LinearCombination<Fr>,
+    {
+        self.0.enforce(name, a, b, c);
+    }
+
+    fn push_namespace<NR, N>(&mut self, _: N)
+    where
+        NR: Into<String>,
+        N: FnOnce() -> NR,
+    {
+    }
+
+    fn pop_namespace(&mut self) {}
+
+    fn get_root(&mut self) -> &mut Self {
+        self
+    }
+}
+
 /// The sum of the field elements, to keep a benchmark's work from being optimised away.
 pub fn checksum(values: &[Fr]) -> Fr {
     values.iter().fold(Fr::ZERO, |sum, value| sum + value)

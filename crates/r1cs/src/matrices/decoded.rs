@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use super::template::{ItemKind, Template};
 use crate::rows::OwnReader;
@@ -135,11 +136,13 @@ impl Decoded {
         (&self.variables[first..split], &self.variables[split..end])
     }
 
-    /// The terms of an own row.
+    /// The terms of each own row of a range.
     #[inline]
-    pub(crate) fn row(&self, own: u32) -> &[LocalTerm] {
-        let [start, end] = [0, 1].map(|i| self.starts[own as usize + i] as usize);
-        &self.terms[start..end]
+    pub(crate) fn rows(&self, own: Range<u32>) -> impl Iterator<Item = &[LocalTerm]> {
+        let starts = &self.starts[own.start as usize..=own.end as usize];
+        starts
+            .windows(2)
+            .map(|row| &self.terms[row[0] as usize..row[1] as usize])
     }
 
     /// Bytes in memory.

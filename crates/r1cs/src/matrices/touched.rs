@@ -84,6 +84,85 @@ impl Matrices {
         Ok([found.slots, found.aux])
     }
 
+    /// For a bitmap over the aux variables, what of it does not follow from the templates: for each template that occurs
+    /// more than once, how its first occurrence differs from those of its calls; then how the whole differs from the
+    /// calls of such templates. [`Matrices::from_differences`] is the inverse.
+    pub fn differences(&self, bits: &Bitmap) -> Vec<Bitmap> {
+        let mut first = vec![None; self.templates.len()];
+        self.find_first(self.templates.len() - 1, 0, &mut first);
+        let mut found: Vec<Option<Bitmap>> = Vec::new();
+        let mut differences = Vec::new();
+        for (index, template) in self.templates.iter().enumerate() {
+            found.push(
+                first[index]
+                    .filter(|_| self.occurrences[index] > 1)
+                    .map(|base| {
+                        let own = bits.slice(base as usize, template.aux as usize);
+                        let mut difference = from_calls(template, &found);
+                        difference.flip(&own);
+                        differences.push(difference);
+                        own
+                    }),
+            );
+        }
+        let mut whole = self.from_repeated(&found);
+        whole.flip(bits);
+        differences.push(whole);
+        differences
+    }
+
+    /// The bitmap over the aux variables of which `next` gives the differences in order, each of the length it is
+    /// called with.
+    pub fn from_differences<E>(
+        &self,
+        mut next: impl FnMut(usize) -> Result<Bitmap, E>,
+    ) -> Result<Bitmap, E> {
+        let mut found: Vec<Option<Bitmap>> = Vec::new();
+        for (template, &occurrences) in self.templates.iter().zip(&self.occurrences) {
+            found.push(match occurrences {
+                0 | 1 => None,
+                _ => {
+                    let mut bits = from_calls(template, &found);
+                    bits.flip(&next(template.aux as usize)?);
+                    Some(bits)
+                }
+            });
+        }
+        let mut whole = self.from_repeated(&found);
+        whole.flip(&next(whole.len())?);
+        Ok(whole)
+    }
+
+    /// The bitmaps of repeated templates at each place where one is called by a template that occurs once.
+    fn from_repeated(&self, found: &[Option<Bitmap>]) -> Bitmap {
+        let aux = self.templates.last().map_or(0, |root| root.aux);
+        let mut whole = Bitmap::zeros(aux as usize);
+        // The visitor returns no error.
+        let _ = self.walk_once(&mut |instance, template| {
+            for item in &template.items {
+                if let ItemKind::Call(call) = item.kind
+                    && let Some(called) = &found[call.template as usize]
+                {
+                    whole.union_at((instance.base + call.offset) as usize, called);
+                }
+            }
+            Ok(())
+        });
+        whole
+    }
+
+    /// Notes the first aux variable of the first occurrence of each template.
+    fn find_first(&self, template: usize, base: u32, first: &mut [Option<u32>]) {
+        first[template] = Some(base);
+        for item in &self.templates[template].items {
+            if let ItemKind::Call(call) = item.kind
+                && first[call.template as usize].is_none()
+            {
+                self.find_first(call.template as usize, base + call.offset, first);
+            }
+        }
+    }
+
     /// What each template that occurs more than once touches.
     fn touched_templates(&self, matrix: Matrix) -> Vec<Option<Touched>> {
         let mut memo: Vec<Option<Touched>> = Vec::with_capacity(self.templates.len());
@@ -154,6 +233,19 @@ impl Matrices {
         }
         Ok(())
     }
+}
+
+/// The bitmaps of called templates at the places of their calls.
+fn from_calls(template: &Template, found: &[Option<Bitmap>]) -> Bitmap {
+    let mut bits = Bitmap::zeros(template.aux as usize);
+    for item in &template.items {
+        if let ItemKind::Call(call) = item.kind
+            && let Some(called) = &found[call.template as usize]
+        {
+            bits.union_at(call.offset as usize, called);
+        }
+    }
+    bits
 }
 
 /// The one instance of a template that occurs once.

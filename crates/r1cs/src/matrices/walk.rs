@@ -141,9 +141,9 @@ impl Matrices {
                 let (slots, locals) = decoded.variables(run.run);
                 columns.extend(slots.iter().map(|&slot| column(run.slots[slot as usize])));
                 columns.extend(locals.iter().map(|&local| column(run.base + local)));
-                return run.own.clone().try_for_each(|own| {
+                return decoded.rows(run.own.clone()).try_for_each(|terms| {
                     row.clear();
-                    row.extend(decoded.row(own).iter().map(|term| Term {
+                    row.extend(terms.iter().map(|term| Term {
                         column: columns[term.variable as usize],
                         coefficient: term.coefficient,
                     }));
