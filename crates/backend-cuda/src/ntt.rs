@@ -17,11 +17,11 @@ const MAX_LOG_SIZE: u32 = 28;
 const LOG_TILE: u32 = 11;
 /// Levels of a pass where there is more than one.
 const MAX_LOG_RADIX: u32 = 9;
-/// The tables hold this many low powers, and as many of their multiples.
-const LOG_SPLIT: u32 = 14;
+/// The tables hold this many low powers, and their multiples up to the largest domain.
+const LOG_SPLIT: u32 = 10;
 const TILE_THREADS: u32 = 256;
 
-/// Low powers of a base and multiples of them: base^i and base^(i·2^14).
+/// Low powers of a base and multiples of them: base^i and base^(i·2^10).
 #[derive(Debug)]
 struct Powers {
     low: Buffer<Element>,
@@ -70,7 +70,7 @@ impl Powers {
         let step = base.pow_vartime([1 << LOG_SPLIT]);
         Ok(Self {
             low: powers(stream, base, 1 << LOG_SPLIT)?,
-            high: powers(stream, step, 1 << LOG_SPLIT)?,
+            high: powers(stream, step, 1 << (MAX_LOG_SIZE - LOG_SPLIT))?,
         })
     }
 }

@@ -67,6 +67,28 @@ __global__ __launch_bounds__(256) void msm_scatter(const Fr *scalars, const uint
     }
 }
 
+// The sizes of the buckets' lists after a round of pairs; bucket b's list is starts[b] .. starts[b + 1] before it.
+// sizes[buckets] becomes zero, so that the sums of those before give the total there.
+__global__ __launch_bounds__(256) void pairs_sizes(const uint32_t *starts, uint32_t buckets, uint32_t *sizes) {
+    uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b > buckets) return;
+    sizes[b] = b == buckets ? 0 : (starts[b + 1] - starts[b] + 1) / 2;
+}
+
+// For each sum of a round its bucket, its first item, and the top bit where there is a second. The items' buckets are
+// keys[stride i]; *count of them there are, in 31 bits.
+__global__ __launch_bounds__(256) void pairs_map(const uint32_t *keys, uint32_t stride, const uint32_t *count,
+                                                 const uint32_t *starts, const uint32_t *new_starts,
+                                                 uint32_t *new_keys, uint32_t *sources) {
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= *count) return;
+    uint32_t bucket = keys[(uint64_t)stride * i], rank = i - starts[bucket];
+    if (rank & 1) return;
+    uint32_t sum = new_starts[bucket] + rank / 2;
+    new_keys[sum] = bucket;
+    sources[sum] = i | (i + 1 < starts[bucket + 1] ? 1u << 31 : 0);
+}
+
 // Each block's 4096 values become the sums of those before them in the block, and sums[block] their total.
 __global__ __launch_bounds__(256) void scan_blocks(uint32_t *values, uint32_t count, uint32_t *sums) {
     uint32_t start = (blockIdx.x * SCAN_THREADS + threadIdx.x) * SCAN_ITEMS;

@@ -64,9 +64,10 @@ __device__ __forceinline__ uint64_t thread_index() {
     return blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 }
 
-// base^i from powers below 2^14 and multiples of 2^14.
+// base^i from low powers and multiples, split as the roots are.
 __device__ __forceinline__ Fr power(const Fr *low, const Fr *high, uint32_t i) {
-    return load(low + (i & 16383)) * load(high + (i >> 14));
+    uint32_t mask = (1u << NttRoots::LOG_SPLIT) - 1;
+    return load(low + (i & mask)) * load(high + (i >> NttRoots::LOG_SPLIT));
 }
 
 } // namespace

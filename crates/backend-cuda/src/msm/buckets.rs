@@ -2,10 +2,10 @@
 
 use cuzk_backend::BackendError;
 use cuzk_curve::Group;
-use cuzk_gpu::{Buffer, Grid};
+use cuzk_gpu::{Argument, Buffer, Grid};
 use group::Group as _;
 
-use super::sort::{Entries, ScalarList};
+use super::sort::ScalarList;
 use super::{Plan, Points, kernels, xyzz_words};
 use crate::CudaBackend;
 use crate::backend::failure;
@@ -41,36 +41,45 @@ impl CudaBackend {
         if entries.count == 0 {
             return Ok(G::Projective::identity());
         }
-        let buckets = self.fill_buckets(points, &entries, plan)?;
-        drop(entries);
-        self.sum_windows::<G>(&buckets, plan)
-    }
-
-    /// The sum of each bucket's points.
-    fn fill_buckets<G: Group>(
-        &self,
-        points: &Points<G>,
-        entries: &Entries,
-        plan: Plan,
-    ) -> Result<Buffer<u64>, BackendError> {
         let words = xyzz_words::<G>();
         let buckets = self
             .stream
             .zeros::<u64>(plan.buckets() * words)
             .map_err(failure)?;
         let names = kernels::<G>();
-        let length = entries.count.div_ceil(CHUNKS).max(MIN_CHUNK);
-        let (mut chunks, mut keys, mut sums) = self.partials(entries.count, length, words)?;
+        if self.pairs_pay::<G>(&entries, plan) {
+            let sums = self.add_pairs(points, entries, plan)?;
+            let list = [(&sums.keys).into(), (&sums.points).into()];
+            self.fill::<G>(&buckets, names.accumulate_affine, list, sums.count)?;
+        } else {
+            let list = [(&entries.entries).into(), (&points.words).into()];
+            self.fill::<G>(&buckets, names.accumulate, list, entries.count)?;
+        }
+        self.sum_windows::<G>(&buckets, plan)
+    }
+
+    /// Sums a sorted list of `count` points by bucket; buckets without a point are left as they are.
+    fn fill<G: Group>(
+        &self,
+        buckets: &Buffer<u64>,
+        kernel: &'static str,
+        list: [Argument<'_>; 2],
+        count: usize,
+    ) -> Result<(), BackendError> {
+        let words = xyzz_words::<G>();
+        let names = kernels::<G>();
+        let length = count.div_ceil(CHUNKS).max(MIN_CHUNK);
+        let (mut chunks, mut keys, mut sums) = self.partials(count, length, words)?;
         let arguments = [
-            (&entries.entries).into(),
-            (&points.words).into(),
+            list[0],
+            list[1],
             (length as u32).into(),
-            (entries.count as u32).into(),
-            (&buckets).into(),
+            (count as u32).into(),
+            buckets.into(),
             (&keys).into(),
             (&sums).into(),
         ];
-        self.launch(names.accumulate, Grid::over(chunks, 128), &arguments)?;
+        self.launch(kernel, Grid::over(chunks, 128), &arguments)?;
         while chunks > 1 {
             let count = 2 * chunks;
             let (next_chunks, next_keys, next_sums) = self.partials(count, PARTIAL_CHUNK, words)?;
@@ -79,7 +88,7 @@ impl CudaBackend {
                 (&sums).into(),
                 (PARTIAL_CHUNK as u32).into(),
                 (count as u32).into(),
-                (&buckets).into(),
+                buckets.into(),
                 (&next_keys).into(),
                 (&next_sums).into(),
             ];
@@ -90,7 +99,7 @@ impl CudaBackend {
             )?;
             (chunks, keys, sums) = (next_chunks, next_keys, next_sums);
         }
-        Ok(buckets)
+        Ok(())
     }
 
     /// The number of chunks of a list, and room for two partial sums of each.
@@ -114,7 +123,7 @@ impl CudaBackend {
     ) -> Result<G::Projective, BackendError> {
         let log_buckets = plan.log_buckets();
         // Short runs where there are few buckets, so that more threads share the work.
-        let log_length = log_buckets.saturating_sub(8).min(4);
+        let log_length = log_buckets.saturating_sub(8).min(5);
         let log_row = log_buckets - log_length;
         let threads = (plan.windows as usize) << log_row;
         let parts = self

@@ -1,6 +1,7 @@
 //! Multi-scalar multiplication: selected sums for bits, sorted buckets of signed digits for the rest.
 
 mod buckets;
+mod pairs;
 mod plan;
 mod query;
 mod sort;
@@ -22,7 +23,13 @@ pub use query::Query;
 /// The kernels' names for a group.
 pub(crate) struct Kernels {
     accumulate: &'static str,
+    accumulate_affine: &'static str,
     accumulate_partial: &'static str,
+    slopes_digits: &'static str,
+    slopes_sums: &'static str,
+    invert: &'static str,
+    add_digits: &'static str,
+    add_sums: &'static str,
     reduce: &'static str,
     fold: &'static str,
     fold_threads: u32,
@@ -35,7 +42,13 @@ pub(crate) struct Kernels {
 
 const G1_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g1",
+    accumulate_affine: "msm_accumulate_affine_g1",
     accumulate_partial: "msm_accumulate_partial_g1",
+    slopes_digits: "pairs_slopes_digits_g1",
+    slopes_sums: "pairs_slopes_sums_g1",
+    invert: "pairs_invert_g1",
+    add_digits: "pairs_add_digits_g1",
+    add_sums: "pairs_add_sums_g1",
     reduce: "msm_reduce_g1",
     fold: "msm_fold_g1",
     fold_threads: 128,
@@ -48,7 +61,13 @@ const G1_KERNELS: Kernels = Kernels {
 
 const G2_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g2",
+    accumulate_affine: "msm_accumulate_affine_g2",
     accumulate_partial: "msm_accumulate_partial_g2",
+    slopes_digits: "pairs_slopes_digits_g2",
+    slopes_sums: "pairs_slopes_sums_g2",
+    invert: "pairs_invert_g2",
+    add_digits: "pairs_add_digits_g2",
+    add_sums: "pairs_add_sums_g2",
     reduce: "msm_reduce_g2",
     fold: "msm_fold_g2",
     fold_threads: 64,

@@ -9,8 +9,8 @@ pub struct Plan {
     pub windows: u32,
 }
 
-/// Field multiplications of a mixed and of a full addition.
-const MIXED: u64 = 10;
+/// Field multiplications of an addition to a bucket, most of which are batched-affine, and of a full addition.
+const MIXED: u64 = 7;
 const FULL: u64 = 14;
 
 impl Plan {

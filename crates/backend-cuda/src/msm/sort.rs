@@ -29,6 +29,8 @@ pub(crate) struct Entries {
     pub entries: Buffer<[u32; 2]>,
     /// Number of digits that are not zero.
     pub count: usize,
+    /// Where each bucket's digits start, and at last the end of all.
+    pub starts: Buffer<u32>,
 }
 
 fn optional(buffer: Option<&Buffer<u32>>) -> Argument<'_> {
@@ -47,8 +49,8 @@ impl CudaBackend {
         unsafe { self.stream.launch(kernel, grid, arguments) }.map_err(failure)
     }
 
-    /// Replaces values by the sums of those before them, and returns the sum of all.
-    fn scan(&self, values: &Buffer<u32>) -> Result<usize, BackendError> {
+    /// Replaces values by the sums of those before them.
+    pub(super) fn scan(&self, values: &Buffer<u32>) -> Result<(), BackendError> {
         let blocks = values.len().div_ceil(SCAN_TILE);
         let sums = self.stream.alloc::<u32>(blocks + 1).map_err(failure)?;
         let count = values.len() as u32;
@@ -61,13 +63,17 @@ impl CudaBackend {
         let arguments = [(&sums).into(), (blocks as u32).into()];
         self.launch("scan_sums", Grid::of(1, 256, 0), &arguments)?;
         let arguments = [values.into(), count.into(), (&sums).into()];
-        self.launch("scan_add", Grid::over(values.len(), 256), &arguments)?;
-        let total = self.stream.alloc::<u32>(1).map_err(failure)?;
+        self.launch("scan_add", Grid::over(values.len(), 256), &arguments)
+    }
+
+    /// Element `index` of a buffer, brought to the host.
+    pub(super) fn read(&self, buffer: &Buffer<u32>, index: usize) -> Result<usize, BackendError> {
+        let value = self.stream.alloc::<u32>(1).map_err(failure)?;
         self.stream
-            .copy(&sums, blocks, &total, 0, 1)
+            .copy(buffer, index, &value, 0, 1)
             .map_err(failure)?;
         let mut host = [0];
-        self.stream.download(&total, &mut host).map_err(failure)?;
+        self.stream.download(&value, &mut host).map_err(failure)?;
         Ok(host[0] as usize)
     }
 
@@ -77,14 +83,21 @@ impl CudaBackend {
         list: &ScalarList<'_>,
         plan: Plan,
     ) -> Result<Entries, BackendError> {
-        let next = self.stream.zeros::<u32>(plan.buckets()).map_err(failure)?;
+        // The counts stand one place late, so that after the scatter, which moves each bucket's start to its end, the
+        // array holds the starts. The place past the last bucket's is counted in, for the sum of all.
+        let starts = self
+            .stream
+            .zeros::<u32>(plan.buckets() + 2)
+            .map_err(failure)?;
         let grid = Grid::over(list.count, 256);
         let (width, windows) = (plan.width.into(), plan.windows.into());
         let (scalars, slots) = (list.scalars.into(), optional(list.slots));
         let count = (list.count as u32).into();
-        let arguments = [scalars, slots, count, width, windows, (&next).into()];
+        let next = Argument::at(&starts, 1);
+        let arguments = [scalars, slots, count, width, windows, next];
         self.launch("msm_count", grid, &arguments)?;
-        let total = self.scan(&next)?;
+        self.scan(&starts)?;
+        let total = self.read(&starts, plan.buckets() + 1)?;
         let entries = self.stream.alloc::<[u32; 2]>(total).map_err(failure)?;
         let points = optional(list.points);
         let arguments = [
@@ -94,13 +107,14 @@ impl CudaBackend {
             count,
             width,
             windows,
-            (&next).into(),
+            next,
             (&entries).into(),
         ];
         self.launch("msm_scatter", grid, &arguments)?;
         Ok(Entries {
             entries,
             count: total,
+            starts,
         })
     }
 }

@@ -88,9 +88,11 @@ template <class F> struct Xyzz {
     // scalar * this, by doubling and adding.
     CUZK_CALL Xyzz times(uint32_t scalar) const {
         Xyzz out = infinity();
-        for (int bit = 31; bit >= 0; bit--) {
+        uint32_t bit = 1u << 31;
+        while (bit > scalar) bit >>= 1;
+        for (; bit != 0; bit >>= 1) {
             out = out.twice();
-            if (scalar >> bit & 1) out.add(*this);
+            if (scalar & bit) out.add(*this);
         }
         return out;
     }

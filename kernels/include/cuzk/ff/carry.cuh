@@ -44,6 +44,18 @@ __device__ __forceinline__ void accumulate(uint32_t *acc, const uint32_t *a, uin
     }
 }
 
+// `accumulate` where a[0] is one and acc[0] + b is zero modulo 2^32: the lowest product needs no multiplier.
+template <int N>
+__device__ __forceinline__ void accumulate_unit(uint32_t *acc, const uint32_t *a, uint32_t b) {
+    acc[0] = add_out(acc[0], b);
+    acc[1] = add_through(acc[1], 0);
+#pragma unroll
+    for (int j = 2; j < N; j += 2) {
+        acc[j] = mad_low_through(a[j], b, acc[j]);
+        acc[j + 1] = mad_high_through(a[j], b, acc[j + 1]);
+    }
+}
+
 // acc = acc / 2^64 + b * (a[0] + a[2] 2^64 + ...) + the carry that is set; the result fits.
 template <int N>
 __device__ __forceinline__ void shift_accumulate(uint32_t *acc, const uint32_t *a, uint32_t b) {

@@ -199,7 +199,10 @@ template <class P> struct alignas(16) Prime {
                                                       const uint32_t *modulus) {
         uint32_t m = even[0] * P::INV;
         chain::accumulate<N>(odd, modulus + 1, m);
-        chain::accumulate<N>(even, modulus, m);
+        if (P::modulus(0) == 1)
+            chain::accumulate_unit<N>(even, modulus, m);
+        else
+            chain::accumulate<N>(even, modulus, m);
         odd[N - 1] = chain::add_in(odd[N - 1], 0);
     }
 #else

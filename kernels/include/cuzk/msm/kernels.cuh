@@ -21,6 +21,14 @@ template <class F> struct EntryList {
     }
 };
 
+// A list of affine points with their buckets.
+template <class F> struct AffineList {
+    const uint32_t *keys;
+    const Affine<F> *points;
+    __device__ __forceinline__ uint32_t bucket(uint32_t i) const { return keys[i]; }
+    __device__ __forceinline__ void add_to(Xyzz<F> &sum, uint32_t i) const { sum.add(load(points + i)); }
+};
+
 // A list of partial sums.
 template <class F> struct PartialList {
     const uint32_t *keys;
@@ -201,6 +209,11 @@ __device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *
         const cuzk::Entry *entries, const cuzk::Affine<F> *points, uint32_t length, uint32_t count,           \
         cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
         cuzk::accumulate<F, true>(cuzk::EntryList<F>{entries, points}, length, count, buckets, keys, sums);   \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void msm_accumulate_affine_##G(                              \
+        const uint32_t *keys_in, const cuzk::Affine<F> *points, uint32_t length, uint32_t count,              \
+        cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
+        cuzk::accumulate<F, true>(cuzk::AffineList<F>{keys_in, points}, length, count, buckets, keys, sums);  \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_accumulate_partial_##G(                             \
         const uint32_t *keys_in, const cuzk::Xyzz<F> *sums_in, uint32_t length, uint32_t count,               \

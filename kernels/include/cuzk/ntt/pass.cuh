@@ -18,10 +18,10 @@ struct NttPass {
 struct NttRoots {
     static constexpr uint32_t LOG_ORDER = 28;
     static constexpr uint32_t LOG_TILE = 11;
-    static constexpr uint32_t LOG_SPLIT = 14;
+    static constexpr uint32_t LOG_SPLIT = 10;
     const Fr *tile; // of the root of order 2^LOG_TILE, 2^LOG_TILE of them
     const Fr *low;  // w^i, i < 2^LOG_SPLIT
-    const Fr *high; // w^(i 2^LOG_SPLIT), i < 2^LOG_SPLIT
+    const Fr *high; // w^(i 2^LOG_SPLIT), i < 2^(LOG_ORDER - LOG_SPLIT)
 
     // A power of the root of order 2^log_order, log_order <= LOG_TILE.
     CUZK_FN Fr of_tile(uint32_t log_order, uint32_t exponent) const {
@@ -30,7 +30,10 @@ struct NttRoots {
     // A power of the root of order 2^log_order; the exponent is below the order.
     CUZK_FN Fr of_block(uint32_t log_order, uint32_t exponent) const {
         uint32_t scaled = exponent << (LOG_ORDER - log_order);
-        return low[scaled & ((1u << LOG_SPLIT) - 1)] * high[scaled >> LOG_SPLIT];
+        Fr power = high[scaled >> LOG_SPLIT];
+        // Short blocks need multiples only.
+        if (log_order + LOG_SPLIT <= LOG_ORDER) return power;
+        return low[scaled & ((1u << LOG_SPLIT) - 1)] * power;
     }
 };
 
@@ -126,12 +129,12 @@ CUZK_FN void tile_round(Memory &memory, const NttTile &tile, uint32_t log_length
     CUZK_UNROLL
     for (int q = 0; q < 1 << E; q++) {
         a[q] = memory.get(tile.slot(row + (q << log_gap), column));
-        if (TIME && q != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
+        if (TIME && q != 0 && log_gap != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
     }
     small_transform<E, TIME>(a, roots);
     CUZK_UNROLL
     for (int q = 0; q < 1 << E; q++) {
-        if (!TIME && q != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
+        if (!TIME && q != 0 && log_gap != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
         memory.set(tile.slot(row + (q << log_gap), column), a[q]);
     }
 }

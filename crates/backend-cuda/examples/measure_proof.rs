@@ -1,0 +1,76 @@
+//! Times whole proofs on device 0, from a packed witness with the key resident, of circuits with 75 % booleans.
+//!
+//! Arguments: powers of two for the number of constraints (default 18 20). The key is made on the device. Prints the
+//! median of five proofs and the stages of that proof; a stage's time is until its work is queued, except for the
+//! multiplications, which end with their result.
+
+use std::error::Error;
+use std::time::Instant;
+
+use cuzk_backend_cuda::CudaBackend;
+use cuzk_curve::Fr;
+use cuzk_groth16::keygen::{ToxicWaste, in_memory_with};
+use cuzk_groth16::{Blinding, Prover};
+use cuzk_pce::Pce;
+use cuzk_testing::circuits::{Step, StepCircuit};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+/// Three bits, then a product of what came before, which is a field element.
+fn circuit(steps: usize) -> StepCircuit {
+    let steps = (0..steps).map(|i| match i % 4 {
+        _ if i == 0 => Step::Aux(0x1234_5678_9abc),
+        3 => Step::Product(vec![(i - 1, 1), (i - 3, 7)], vec![(i - 2, 1), (i - 3, -1)]),
+        _ => Step::Bit((i * 0x9e37) >> 7 & 1 == 1),
+    });
+    StepCircuit {
+        steps: steps.collect(),
+        blank: false,
+    }
+}
+
+fn measure(backend: &CudaBackend, log_size: u32) -> Result<(), Box<dyn Error>> {
+    // The input row makes the domain full.
+    let circuit = circuit((1 << log_size) - 2);
+    let pce = Pce::record(circuit.to_blank())?;
+    let clock = Instant::now();
+    let toxic = ToxicWaste::sample(&mut ChaCha12Rng::seed_from_u64(1));
+    let key = in_memory_with(backend, &pce, &toxic)?;
+    let keygen = clock.elapsed().as_secs_f64();
+    let prover = Prover::new(backend.clone(), &pce, &key)?;
+    let witness = prover.witness(circuit)?;
+    let mut times = Vec::new();
+    for run in 0..6 {
+        let blinding = Blinding {
+            r: Fr::from(run + 2),
+            s: Fr::from(run + 3),
+        };
+        let witness = witness.clone();
+        let clock = Instant::now();
+        let proved = prover.start(witness, blinding)?.finish()?;
+        if run > 0 {
+            times.push((clock.elapsed().as_secs_f64(), proved.stages));
+        }
+    }
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (seconds, stages) = &times[times.len() / 2];
+    println!(
+        "proof 2^{log_size}: {:.1} ms, key {keygen:.2} s, {stages:?}",
+        seconds * 1e3
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut sizes: Vec<u32> = std::env::args()
+        .skip(1)
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()?;
+    if sizes.is_empty() {
+        sizes = vec![18, 20];
+    }
+    let backend = CudaBackend::open(0)?;
+    sizes
+        .into_iter()
+        .try_for_each(|log_size| measure(&backend, log_size))
+}

@@ -1,0 +1,4 @@
+// Batched-affine additions in G2.
+#include "cuzk/msm/pairs.cuh"
+
+CUZK_PAIR_KERNELS(g2, cuzk::Fq2, 2)
