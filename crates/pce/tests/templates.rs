@@ -144,6 +144,39 @@ fn repeated_blocks_are_stored_once() {
     );
 }
 
+/// Blocks too large to be decoded with their calls expanded, and some that are called from them.
+#[test]
+fn large_blocks_equal_plain_rows() {
+    let small = || Step::Repeat(20, gadget(100));
+    let steps = vec![
+        Step::Repeat(3, gadget(1500)),
+        Step::Input(5),
+        Step::Repeat(
+            2,
+            [vec![small()], gadget(900), vec![small(), Step::Aux(7)]].concat(),
+        ),
+        small(),
+    ];
+    let circuit = circuit(steps);
+    let plain = Pce::compile(record(&circuit.without_namespaces())).unwrap();
+    let pce = Pce::compile(record(&circuit)).unwrap();
+    assert!(pce.matrices.templates().len() > 3);
+    assert_eq!(pce.hash, plain.hash);
+    assert_eq!(pce.density, plain.density);
+    assert_eq!(pce.field_class.bits(), plain.field_class.bits());
+    let oracle = FullSynthesis::<false>::of(circuit.clone()).unwrap();
+    let packed = pce.pack(witness(&circuit)).unwrap();
+    let found = pce.evaluate(&packed).unwrap();
+    assert!([found.a, found.b, found.c] == oracle.abc);
+    let read = Pce::from_bytes(Bytes::new(file(&pce))).unwrap();
+    assert_eq!(read.density, pce.density);
+    for matrix in Matrix::ALL {
+        for range in [0..9000, 1400..1600, 4500..4501] {
+            assert!(rows(&read, matrix, range.clone()) == rows(&plain, matrix, range));
+        }
+    }
+}
+
 #[test]
 fn names_do_not_matter_and_content_does() {
     let two = |first: Vec<Step>, second: Vec<Step>| {

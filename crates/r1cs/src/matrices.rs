@@ -91,16 +91,17 @@ impl Matrices {
             templates,
             occurrences,
         };
+        let mut flat_left = FLAT_TERMS;
         for (template, &occurrences) in matrices.templates.iter().zip(&matrices.occurrences) {
-            let decode = |matrix| Decoded::new(template, matrix, matrices.coefficients);
-            matrices.decoded.push(match occurrences {
-                0 | 1 => None,
-                _ => Some(Box::new([
-                    decode(Matrix::A)?,
-                    decode(Matrix::B)?,
-                    decode(Matrix::C)?,
-                ])),
-            });
+            if occurrences < 2 {
+                matrices.decoded.push(None);
+                continue;
+            }
+            let called =
+                flat(template, &matrices.decoded, &mut flat_left).then_some(&*matrices.decoded);
+            let decode = |matrix| Decoded::new(template, matrix, matrices.coefficients, called);
+            let decoded = [decode(Matrix::A)?, decode(Matrix::B)?, decode(Matrix::C)?];
+            matrices.decoded.push(Some(Box::new(decoded)));
         }
         Ok(matrices)
     }
@@ -148,11 +149,50 @@ impl Matrices {
             + decoded.map(Decoded::size_bytes).sum::<usize>()
     }
 
+    /// Whether a template is decoded with its calls expanded.
+    #[inline]
+    pub(crate) fn is_flat(&self, template: usize) -> bool {
+        self.decoded[template]
+            .as_ref()
+            .is_some_and(|rows| rows[0].flat)
+    }
+
     #[inline]
     pub(crate) fn decoded(&self, template: usize, matrix: Matrix) -> Option<&Decoded> {
         self.decoded[template]
             .as_deref()
             .map(|rows| &rows[matrix as usize])
+    }
+}
+
+/// Rows up to which a repeated template is decoded with its calls expanded: a call costs about as much as a few rows.
+const FLAT_ROWS: u32 = 1024;
+/// Terms of A, B and C that the templates so expanded may have together: they are held in memory.
+const FLAT_TERMS: usize = 1 << 21;
+
+/// Whether a template is to be decoded with its calls expanded, and if so takes its terms from those that are left.
+fn flat(template: &Template, decoded: &[Option<Box<[Decoded; 3]>>], left: &mut usize) -> bool {
+    if template.rows > FLAT_ROWS {
+        return false;
+    }
+    // A term takes two bytes or more.
+    let mut terms: usize = template.own.iter().map(|rows| rows.bytes().len() / 2).sum();
+    for item in &template.items {
+        if let ItemKind::Call(call) = item.kind {
+            match &decoded[call.template as usize] {
+                Some(called) if called[0].flat => {
+                    terms = terms.saturating_add(called.iter().map(Decoded::len).sum());
+                }
+                _ => return false,
+            }
+        }
+    }
+    match left.checked_sub(terms) {
+        Some(rest) => {
+            *left = rest;
+            true
+        }
+        None => false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::template::{ItemKind, Template};
 use crate::rows::OwnReader;
-use crate::{Column, Matrix, R1csError};
+use crate::{Column, Matrix, R1csError, Term};
 
 /// One non-zero: which of its run's variables, and the coefficient's index.
 #[derive(Copy, Clone, Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct LocalTerm {
 /// so that an instance looks each of them up once however many terms name it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decoded {
+    /// Whether the rows of calls are among the rows, all in one run.
+    pub(super) flat: bool,
     /// Where each run's slots and where its locals start, then the end.
     bounds: Vec<u32>,
     variables: Vec<u32>,
@@ -59,57 +61,127 @@ impl Hasher for ColumnHasher {
 /// A map by column.
 pub type ColumnMap<V> = HashMap<Column, V, BuildHasherDefault<ColumnHasher>>;
 
+/// A run while its rows are decoded.
+#[derive(Default)]
+struct OpenRun {
+    first_term: usize,
+    /// The distinct columns so far, and their numbers.
+    columns: Vec<Column>,
+    numbers: ColumnMap<u32>,
+}
+
+impl OpenRun {
+    fn number(&mut self, column: Column) -> u32 {
+        *self.numbers.entry(column).or_insert_with(|| {
+            self.columns.push(column);
+            self.columns.len() as u32 - 1
+        })
+    }
+}
+
 impl Decoded {
-    /// Decodes and checks: every column lies in the template, every coefficient below `coefficients`.
+    /// Decodes and checks: every column lies in the template, every coefficient below `coefficients`. Where `called` is
+    /// given, the rows of calls are taken from what it has of the called templates.
     pub(super) fn new(
         template: &Template,
         matrix: Matrix,
         coefficients: u32,
+        called: Option<&[Option<Box<[Self; 3]>>]>,
     ) -> Result<Self, R1csError> {
-        let own = template.own(matrix);
-        let mut reader = OwnReader::seek(own, 0)?;
-        let mut decoded = Self::default();
-        let mut numbers = ColumnMap::default();
-        let mut columns = Vec::new();
-        decoded.starts.push(0);
+        let mut reader = OwnReader::seek(template.own(matrix), 0)?;
+        let mut decoded = Self {
+            flat: called.is_some(),
+            starts: vec![0],
+            ..Self::default()
+        };
+        let mut run = OpenRun::default();
         for (index, item) in template.items.iter().enumerate() {
-            let ItemKind::Rows { .. } = item.kind else {
-                continue;
-            };
-            numbers.clear();
-            columns.clear();
-            let first_term = decoded.terms.len();
-            for _ in item.first_row..template.item_end(index) {
-                reader.next_row()?;
-                while let Some(term) = reader.next_term()? {
-                    let known = match term.column {
-                        Column::Dense(slot) => slot < template.slots,
-                        Column::Sparse(local) => local < template.aux,
-                    };
-                    if !known || term.coefficient >= coefficients {
-                        return Err(
-                            reader.error("a column or coefficient that the template does not have")
+            match (&item.kind, called) {
+                (ItemKind::Rows { .. }, _) => {
+                    for _ in item.first_row..template.item_end(index) {
+                        decoded.read_row(&mut reader, template, coefficients, &mut run)?;
+                    }
+                    if called.is_none() {
+                        decoded.close_run(&mut run);
+                    }
+                }
+                (ItemKind::Call(call), Some(called)) => {
+                    if let Some(inner) = &called[call.template as usize] {
+                        let inner = &inner[matrix as usize];
+                        decoded.take_rows(
+                            inner,
+                            template.arguments_of(call),
+                            call.offset,
+                            &mut run,
                         );
                     }
-                    let variable = *numbers.entry(term.column).or_insert_with(|| {
-                        columns.push(term.column);
-                        columns.len() as u32 - 1
-                    });
-                    decoded.terms.push(LocalTerm {
-                        variable,
-                        coefficient: term.coefficient,
-                    });
                 }
-                decoded.starts.push(decoded.terms.len() as u32);
+                (ItemKind::Call(_), None) => {}
             }
-            decoded.close_run(&columns, first_term);
+        }
+        if called.is_some() {
+            decoded.close_run(&mut run);
         }
         decoded.bounds.push(decoded.variables.len() as u32);
         Ok(decoded)
     }
 
+    fn read_row(
+        &mut self,
+        reader: &mut OwnReader<'_>,
+        template: &Template,
+        coefficients: u32,
+        run: &mut OpenRun,
+    ) -> Result<(), R1csError> {
+        reader.next_row()?;
+        while let Some(Term {
+            column,
+            coefficient,
+        }) = reader.next_term()?
+        {
+            let known = match column {
+                Column::Dense(slot) => slot < template.slots,
+                Column::Sparse(local) => local < template.aux,
+            };
+            if !known || coefficient >= coefficients {
+                return Err(reader.error("a column or coefficient that the template does not have"));
+            }
+            let variable = run.number(column);
+            self.terms.push(LocalTerm {
+                variable,
+                coefficient,
+            });
+        }
+        self.starts.push(self.terms.len() as u32);
+        Ok(())
+    }
+
+    /// Appends the rows of a flat template that is called.
+    fn take_rows(&mut self, inner: &Self, arguments: &[Column], offset: u32, run: &mut OpenRun) {
+        let (slots, locals) = inner.variables(0);
+        let slots = slots.iter().map(|&slot| arguments[slot as usize]);
+        let locals = locals.iter().map(|&local| Column::Sparse(offset + local));
+        let numbers: Vec<u32> = slots
+            .chain(locals)
+            .map(|column| run.number(column))
+            .collect();
+        let first = self.terms.len() as u32;
+        self.terms.extend(inner.terms.iter().map(|term| LocalTerm {
+            variable: numbers[term.variable as usize],
+            ..*term
+        }));
+        self.starts
+            .extend(inner.starts[1..].iter().map(|start| first + start));
+    }
+
+    /// Number of terms.
+    pub(super) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
     /// Orders a run's variables, slots before locals, each kind ascending, and renumbers its terms.
-    fn close_run(&mut self, columns: &[Column], first_term: usize) {
+    fn close_run(&mut self, run: &mut OpenRun) {
+        let columns = &run.columns;
         let mut order: Vec<u32> = (0..columns.len() as u32).collect();
         order.sort_unstable_by_key(|&number| columns[number as usize]);
         let mut renumbered = vec![0; columns.len()];
@@ -124,9 +196,13 @@ impl Decoded {
             let (Column::Dense(index) | Column::Sparse(index)) = columns[old as usize];
             self.variables.push(index);
         }
-        for term in &mut self.terms[first_term..] {
+        for term in &mut self.terms[run.first_term..] {
             term.variable = renumbered[term.variable as usize];
         }
+        *run = OpenRun {
+            first_term: self.terms.len(),
+            ..OpenRun::default()
+        };
     }
 
     /// The slots and the locals that a run names. Its terms number them in this order.

@@ -172,17 +172,27 @@ impl Matrices {
                     slots: Bitmap::zeros(template.slots as usize),
                     aux: Bitmap::zeros(template.aux as usize),
                 };
+                let mut take = |run| {
+                    let (slots, locals) = decoded.variables(run);
+                    slots
+                        .iter()
+                        .for_each(|&slot| touched.slots.set(slot as usize));
+                    locals
+                        .iter()
+                        .for_each(|&local| touched.aux.set(local as usize));
+                };
+                if self.is_flat(index) {
+                    take(0);
+                    return touched;
+                }
+                for item in &template.items {
+                    if let ItemKind::Rows { run, .. } = item.kind {
+                        take(run);
+                    }
+                }
                 for item in &template.items {
                     match item.kind {
-                        ItemKind::Rows { run, .. } => {
-                            let (slots, locals) = decoded.variables(run);
-                            slots
-                                .iter()
-                                .for_each(|&slot| touched.slots.set(slot as usize));
-                            locals
-                                .iter()
-                                .for_each(|&local| touched.aux.set(local as usize));
-                        }
+                        ItemKind::Rows { .. } => {}
                         // What occurs often is called by what occurs often or once, so a callee here has a memo.
                         ItemKind::Call(call) => {
                             if let Some(called) = &memo[call.template as usize] {

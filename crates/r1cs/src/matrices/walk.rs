@@ -12,7 +12,7 @@ pub(crate) struct Run<'a> {
     pub(crate) template: usize,
     /// Which of the template's runs of own rows this is a part of.
     pub(crate) run: u32,
-    /// Which own rows.
+    /// Which own rows, or which rows of a template that is decoded flat.
     pub(crate) own: Range<u32>,
     /// The variable that is the instance's first aux variable. Variables are numbered inputs first.
     pub(crate) base: u32,
@@ -51,6 +51,16 @@ impl<F: FnMut(Run<'_>) -> Result<(), R1csError>> Walk<'_, F> {
     /// Visits the rows `first..end` of an instance.
     fn enter(&mut self, instance: Instance, first: u32, end: u32) -> Result<(), R1csError> {
         let template = &self.matrices.templates[instance.template];
+        if self.matrices.is_flat(instance.template) {
+            let slots = instance.slots..instance.slots + template.slots as usize;
+            return (self.visit)(Run {
+                template: instance.template,
+                run: 0,
+                own: first..end,
+                base: instance.base,
+                slots: &self.path[slots],
+            });
+        }
         let start = template
             .items
             .partition_point(|item| item.first_row <= first);
