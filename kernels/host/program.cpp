@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cuzk/ec/batched_affine.cuh"
+#include "sums.h"
+#include "transform.h"
 
 using namespace cuzk;
 
@@ -59,6 +61,39 @@ template <class F> static void group() {
     }
 }
 
+// A root of order 2^28, then transforms: the logarithm of the size and a list of radices as 32-bit words, ended by a
+// zero, and the values -> those in bit-reversed order of their transform, and the transform in time of these.
+static void transforms() {
+    Fr root;
+    if (!read_value(root)) return;
+    host::Tables tables(root);
+    uint32_t log_size, log_radix;
+    while (read_value(log_size)) {
+        std::vector<NttPass> passes;
+        for (uint32_t log_block = log_size; read_value(log_radix) && log_radix != 0; log_block -= log_radix)
+            passes.push_back({log_block, log_radix});
+        std::vector<Fr> data((size_t)1 << log_size);
+        for (Fr &value : data) read_value(value);
+        for (const NttPass &pass : passes) host::pass<false>(data, log_size, pass, tables.roots());
+        for (const Fr &value : data) write_value(value);
+        std::reverse(passes.begin(), passes.end());
+        for (const NttPass &pass : passes) host::pass<true>(data, log_size, pass, tables.roots());
+        for (const Fr &value : data) write_value(value);
+    }
+}
+
+// The digits' width and a count as 32-bit words, that many scalars and points -> the sum of their products.
+template <class F> static void multiplications() {
+    uint32_t width, count;
+    while (read_value(width) && read_value(count)) {
+        std::vector<Fr> scalars(count);
+        std::vector<Affine<F>> points(count);
+        for (Fr &scalar : scalars) read_value(scalar);
+        for (Affine<F> &point : points) read_value(point);
+        write_value(host::multiply<F>(scalars, points, width).to_jacobian());
+    }
+}
+
 int main(int count, char **arguments) {
     const struct {
         const char *name;
@@ -66,6 +101,7 @@ int main(int count, char **arguments) {
     } operations[] = {
         {"fr", field<Fr>},       {"fq", field<Fq>},  {"fq2", field<Fq2>}, {"fr-integers", integers<Fr>},
         {"fq-integers", integers<Fq>}, {"g1", group<Fq>}, {"g2", group<Fq2>},
+        {"transforms", transforms}, {"msm-g1", multiplications<Fq>}, {"msm-g2", multiplications<Fq2>},
     };
     for (const auto &operation : operations) {
         if (count == 2 && strcmp(arguments[1], operation.name) == 0) {

@@ -3,6 +3,7 @@
 mod bench;
 mod build_kernels;
 mod commands;
+mod device_bundle;
 mod fuzz;
 mod tidy;
 mod validate;
@@ -31,6 +32,8 @@ enum Verb {
     Bench(bench::Options),
     /// Builds the GPU kernels, which the next build of the programs embeds
     BuildKernels(build_kernels::Options),
+    /// Packs the CUDA backend's tests and measurements for a machine without a toolchain
+    DeviceBundle,
 }
 
 fn main() -> ExitCode {
@@ -51,6 +54,7 @@ fn run_verb() -> Result<ExitCode> {
         Verb::Fuzz(options) => fuzz::run(&options)?,
         Verb::Bench(options) => bench::run(&options)?,
         Verb::BuildKernels(options) => build_kernels::run(&options)?,
+        Verb::DeviceBundle => device_bundle::run()?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,6 +16,8 @@ const CHUNKS: usize = 1 << 19;
 const MIN_CHUNK: usize = 16;
 /// Partial sums of a chunk.
 const PARTIAL_CHUNK: usize = 8;
+/// Runs of buckets that fill the largest device.
+const RUNS: usize = 20_000;
 /// Digits that a list may have: their places are counted in 32 bits.
 const MAX_DIGITS: usize = u32::MAX as usize;
 
@@ -122,8 +124,9 @@ impl CudaBackend {
         plan: Plan,
     ) -> Result<G::Projective, BackendError> {
         let log_buckets = plan.log_buckets();
-        // Short runs where there are few buckets, so that more threads share the work.
-        let log_length = log_buckets.saturating_sub(8).min(5);
+        // Long runs take fewer additions, short ones more threads.
+        let runs = (plan.buckets() / RUNS).max(1).ilog2();
+        let log_length = runs.min(log_buckets);
         let log_row = log_buckets - log_length;
         let threads = (plan.windows as usize) << log_row;
         let parts = self

@@ -10,7 +10,7 @@ use crate::CudaBackend;
 use crate::backend::failure;
 
 /// A round costs the latency of an inversion, so shorter lists are left to XYZZ additions.
-const MIN_ITEMS: usize = 1 << 21;
+const MIN_ITEMS: usize = 1 << 22;
 /// The mean length of a bucket's list below which rounds copy more than they add.
 const MIN_MEAN: usize = 3;
 /// Sums that share a thread's product at most.

@@ -1,6 +1,8 @@
-//! The kernels' arithmetic headers, compiled for the host, against blst: every operation on random and edge values.
+//! The kernels' headers, compiled for the host, against blst: arithmetic on random and edge values, and the logic of
+//! transforms and multi-scalar multiplication.
 
 mod host;
+mod logic;
 mod value;
 
 use cuzk_curve::{Fq, Fq2, Fr, G1, G2, Group};
@@ -159,7 +161,8 @@ fn points<G: Group>() -> Vec<G::Affine> {
     points
 }
 
-fn write_point<G: Group<Coordinate: Value>>(point: &G::Affine, out: &mut Vec<u8>) {
+/// Appends an affine point in memory form.
+pub fn write_point<G: Group<Coordinate: Value>>(point: &G::Affine, out: &mut Vec<u8>) {
     let (x, y) = G::coordinates(point);
     x.write(out);
     y.write(out);

@@ -1,6 +1,6 @@
 // The fields of BLS12-381: Fr (R = 2^256), Fq (R = 2^384) and Fq2 = Fq[u] / (u^2 + 1).
 #pragma once
-#include "montgomery.cuh"
+#include "inverse.cuh"
 
 namespace cuzk {
 
@@ -80,14 +80,14 @@ struct Fq2 {
     CUZK_FN Fq2 operator-(const Fq2 &rhs) const { return {c0 - rhs.c0, c1 - rhs.c1}; }
     CUZK_FN Fq2 operator-() const { return {-c0, -c1}; }
     CUZK_FN Fq2 twice() const { return {c0.twice(), c1.twice()}; }
-    // Three multiplications, after Karatsuba. A call, since the body is long and a point addition has a dozen.
-    CUZK_CALL Fq2 operator*(const Fq2 &rhs) const {
+    // Three multiplications, after Karatsuba.
+    CUZK_EXTENSION Fq2 operator*(const Fq2 &rhs) const {
         Fq low = c0 * rhs.c0, high = c1 * rhs.c1;
         Fq cross = (c0 + c1) * (rhs.c0 + rhs.c1);
         return {low - high, cross - low - high};
     }
     // (c0 + c1)(c0 - c1) + 2 c0 c1 u.
-    CUZK_CALL Fq2 square() const {
+    CUZK_EXTENSION Fq2 square() const {
         Fq cross = c0 * c1;
         return {(c0 + c1) * (c0 - c1), cross.twice()};
     }

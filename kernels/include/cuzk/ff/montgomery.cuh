@@ -119,24 +119,8 @@ template <class P> struct alignas(16) Prime {
         return integer * r2;
     }
 
-    // 1 / *this by Fermat, zero for zero: the exponent is the modulus - 2, in windows of four bits.
-    CUZK_CALL Prime inverse() const {
-        Prime powers[16];
-        powers[0] = one();
-        for (int i = 1; i < 16; i++) powers[i] = powers[i - 1] * *this;
-        Prime out = one();
-        for (int i = N - 1; i >= 0; i--) {
-            // The low limb of both moduli is odd and the exponent borrows at most from limb 1.
-            uint32_t limb = P::modulus(i);
-            if (i == 0) limb = limb - 2;
-            if (i == 1 && P::modulus(0) < 2) limb = limb - 1;
-            for (int shift = 28; shift >= 0; shift -= 4) {
-                for (int k = 0; k < 4; k++) out = out.square();
-                out = out * powers[limb >> shift & 15];
-            }
-        }
-        return out;
-    }
+    // 1 / *this, zero for zero; in inverse.cuh.
+    CUZK_CALL Prime inverse() const;
 
   private:
     static CUZK_FN uint32_t subtract_modulus(Prime &out, const Prime &a) {

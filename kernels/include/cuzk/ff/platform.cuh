@@ -16,3 +16,11 @@
 #else
 #define CUZK_CALL inline
 #endif
+
+// The extension field's products are calls, since a point addition has a dozen of them; a unit whose kernels have few
+// defines CUZK_INLINE_EXTENSION and saves the calls.
+#ifdef CUZK_INLINE_EXTENSION
+#define CUZK_EXTENSION CUZK_FN
+#else
+#define CUZK_EXTENSION CUZK_CALL
+#endif
