@@ -206,7 +206,7 @@ impl PackedWitness {
     /// Bytes in memory.
     pub fn size_bytes(&self) -> usize {
         self.slots.len() * size_of::<Fr>()
-            + self.bits.words().len() * size_of::<u64>()
+            + size_of_val(self.bits.words())
             + self.escapes.len() * size_of::<Escape>()
     }
 
