@@ -100,7 +100,7 @@ impl Pce {
         let matrices = Matrices::new(templates, shape, coefficients.len())?;
         let bits = |index: usize, len| decode_bitmap(&sections[index], SECTIONS[index], len);
         let mut classes = StoredBitmaps::new(&sections[FIELD_CLASS], SECTIONS[FIELD_CLASS]);
-        let field_class = matrices.from_differences(|len| classes.next(len))?;
+        let field_class = matrices.with_differences(|len| classes.next(len))?;
         classes.end()?;
         let once = [
             [Bitmap::zeros(shape.inputs), bits(A_AUX, shape.aux)?],

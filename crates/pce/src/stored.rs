@@ -426,7 +426,7 @@ mod tests {
                 bits(len, |_| true),
                 bits(len, |i| i % 3 == 0),
                 bits(len, |i| i < len / 2),
-                bits(len, |i| i < 128 || i > 700),
+                bits(len, |i| !(128..=700).contains(&i)),
             ] {
                 let stored = encode_bitmap(&bits);
                 assert_eq!(decode_bitmap(&stored, "test", len).unwrap(), bits);

@@ -14,7 +14,7 @@ use cuzk_params::{
 use cuzk_pce::Pce;
 use cuzk_r1cs::Matrix;
 use cuzk_synth::Payload;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::args::Inspect;
 use crate::console::Console;

@@ -86,7 +86,7 @@ impl Matrices {
 
     /// For a bitmap over the aux variables, what of it does not follow from the templates: for each template that occurs
     /// more than once, how its first occurrence differs from those of its calls; then how the whole differs from the
-    /// calls of such templates. [`Matrices::from_differences`] is the inverse.
+    /// calls of such templates. [`Matrices::with_differences`] is the inverse.
     pub fn differences(&self, bits: &Bitmap) -> Vec<Bitmap> {
         let mut first = vec![None; self.templates.len()];
         self.find_first(self.templates.len() - 1, 0, &mut first);
@@ -105,7 +105,7 @@ impl Matrices {
                     }),
             );
         }
-        let mut whole = self.from_repeated(&found);
+        let mut whole = self.repeated_bits(&found);
         whole.flip(bits);
         differences.push(whole);
         differences
@@ -113,7 +113,7 @@ impl Matrices {
 
     /// The bitmap over the aux variables of which `next` gives the differences in order, each of the length it is
     /// called with.
-    pub fn from_differences<E>(
+    pub fn with_differences<E>(
         &self,
         mut next: impl FnMut(usize) -> Result<Bitmap, E>,
     ) -> Result<Bitmap, E> {
@@ -128,13 +128,13 @@ impl Matrices {
                 }
             });
         }
-        let mut whole = self.from_repeated(&found);
+        let mut whole = self.repeated_bits(&found);
         whole.flip(&next(whole.len())?);
         Ok(whole)
     }
 
     /// The bitmaps of repeated templates at each place where one is called by a template that occurs once.
-    fn from_repeated(&self, found: &[Option<Bitmap>]) -> Bitmap {
+    fn repeated_bits(&self, found: &[Option<Bitmap>]) -> Bitmap {
         let aux = self.templates.last().map_or(0, |root| root.aux);
         let mut whole = Bitmap::zeros(aux as usize);
         // The visitor returns no error.
