@@ -1,14 +1,17 @@
 //! Devices, their properties and the kernels that are loaded on them.
 
 use std::collections::HashMap;
-use std::ffi::{CString, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute};
 use cudarc::driver::{CudaContext, result};
 
 use crate::GpuError;
 use crate::error::Named;
+
+/// Bytes of dynamic shared memory that any kernel may use.
+const DEFAULT_SHARED: u32 = 48 << 10;
 
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +36,7 @@ pub struct Device {
     pub(crate) context: Arc<CudaContext>,
     info: DeviceInfo,
     modules: Vec<sys::CUmodule>,
-    kernels: Mutex<HashMap<(&'static str, u32), Function>>,
+    kernels: HashMap<String, Function>,
 }
 
 /// A kernel's handle. It lives as long as its module, which is the device's.
@@ -42,7 +45,7 @@ pub(crate) struct Function(pub(crate) sys::CUfunction);
 
 // SAFETY: handles of modules and functions name objects of a context, which the driver lets any thread use.
 unsafe impl Send for Device {}
-// SAFETY: as above; the map is behind a mutex.
+// SAFETY: as above; nothing is changed after `open`.
 unsafe impl Sync for Device {}
 
 /// Makes the driver ready and counts its devices.
@@ -109,7 +112,7 @@ impl Device {
             context,
             info,
             modules: Vec::with_capacity(images.len()),
-            kernels: Mutex::default(),
+            kernels: HashMap::new(),
         };
         for image in images {
             // The driver reads the image as 8-byte words.
@@ -121,9 +124,9 @@ impl Device {
             }
             // SAFETY: a fat binary holds its own length, and the driver copies what it needs.
             let module = unsafe { result::module::load_data(words.as_ptr().cast::<c_void>()) };
-            device
-                .modules
-                .push(module.named(ordinal, "cuModuleLoadData")?);
+            let module = module.named(ordinal, "cuModuleLoadData")?;
+            device.modules.push(module);
+            device.kernels.extend(list_kernels(ordinal, module)?);
         }
         Ok(Arc::new(device))
     }
@@ -154,32 +157,50 @@ impl Device {
 
     /// The kernel `name`, allowed `shared` bytes of dynamic shared memory.
     pub(crate) fn kernel(&self, name: &'static str, shared: u32) -> Result<Function, GpuError> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&kernel) = kernels.get(&(name, shared)) {
-            return Ok(kernel);
-        }
         let ordinal = self.ordinal();
-        let missing = || GpuError::NoKernel {
+        let kernel = self.kernels.get(name).ok_or(GpuError::NoKernel {
             device: ordinal,
             name,
-        };
-        let symbol = |_| CString::new(name).map_err(|_| missing());
-        let found = self.modules.iter().find_map(|&module| {
-            // SAFETY: the module is loaded as long as the device lives.
-            unsafe { result::module::get_function(module, symbol(()).ok()?) }.ok()
-        });
-        let kernel = found.ok_or_else(missing)?;
-        if shared > 48 << 10 {
+        })?;
+        if shared > DEFAULT_SHARED {
             let limit =
                 sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function was found just now.
+            // SAFETY: the function's module is loaded as long as the device lives.
             let set =
-                unsafe { result::function::set_function_attribute(kernel, limit, shared as i32) };
+                unsafe { result::function::set_function_attribute(kernel.0, limit, shared as i32) };
             set.named(ordinal, "cuFuncSetAttribute")?;
         }
-        kernels.insert((name, shared), Function(kernel));
-        Ok(Function(kernel))
+        Ok(*kernel)
     }
+}
+
+/// The names and handles of a module's kernels.
+fn list_kernels(
+    ordinal: usize,
+    module: sys::CUmodule,
+) -> Result<Vec<(String, Function)>, GpuError> {
+    let mut count = 0;
+    // SAFETY: the module was loaded just now; the call writes one number.
+    let counted = unsafe { sys::cuModuleGetFunctionCount(&raw mut count, module) };
+    counted
+        .result()
+        .named(ordinal, "cuModuleGetFunctionCount")?;
+    let mut functions: Vec<sys::CUfunction> = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: there is room for `count` handles.
+    let listed = unsafe { sys::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, module) };
+    listed
+        .result()
+        .named(ordinal, "cuModuleEnumerateFunctions")?;
+    let name = |function| {
+        let mut name = std::ptr::null();
+        // SAFETY: the handle comes from the module; the call writes one pointer.
+        let named = unsafe { sys::cuFuncGetName(&raw mut name, function) };
+        named.result().named(ordinal, "cuFuncGetName")?;
+        // SAFETY: the driver's name is a C string that lives as long as the module.
+        let name = unsafe { CStr::from_ptr(name) };
+        Ok((name.to_string_lossy().into_owned(), Function(function)))
+    };
+    functions.into_iter().map(name).collect()
 }
 
 /// Lets the device's pool keep what is freed, so that allocation stays a matter of the stream.

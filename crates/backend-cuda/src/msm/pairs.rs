@@ -9,10 +9,10 @@ use super::{Plan, Points, affine_words, kernels};
 use crate::CudaBackend;
 use crate::backend::failure;
 
-/// A round costs the latency of an inversion, so shorter lists are left to XYZZ additions.
-const MIN_ITEMS: usize = 1 << 22;
+/// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.
+const MIN_ITEMS: usize = 1 << 19;
 /// The mean length of a bucket's list below which rounds copy more than they add.
-const MIN_MEAN: usize = 3;
+const MIN_MEAN: usize = 2;
 /// Sums that share a thread's product at most.
 const MAX_BATCH: usize = 24;
 /// Threads that fill the largest device.
