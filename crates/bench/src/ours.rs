@@ -36,7 +36,7 @@ pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
 }
 
 /// Blank circuit to a key on disk.
-pub fn keygen(_: &Workshop, kind: Kind) -> anyhow::Result<f64> {
+pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
     let (proof_type, circuit) = circuit(kind)?;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("key.params");
