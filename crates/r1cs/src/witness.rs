@@ -64,16 +64,29 @@ impl Assignment {
     #[inline]
     pub fn push_aux(&mut self, value: Fr) {
         match Value::from(value) {
-            Value::Bit(bit) => {
-                self.wide.push(false);
-                self.bits.push(bit);
-            }
+            Value::Bit(bit) => self.push_bits(u64::from(bit), 1),
             Value::Field(value) => {
                 self.wide.push(true);
                 self.bits.push(false);
                 self.fields.push(value);
             }
         }
+    }
+
+    /// Appends `count` aux values that are bits, at most 64: the lowest of `word`, least significant first.
+    ///
+    /// # Panics
+    /// Where `count` is over 64.
+    #[inline]
+    pub fn push_bits(&mut self, word: u64, count: usize) {
+        self.wide.push_bits(0, count);
+        self.bits.push_bits(word, count);
+    }
+
+    /// Appends all inputs and all aux values of `other`.
+    pub fn append(&mut self, other: &Self) {
+        self.inputs.extend_from_slice(&other.inputs);
+        self.append_aux(other);
     }
 
     /// Number of aux values.
@@ -84,6 +97,10 @@ impl Assignment {
     /// Appends the inputs of `other` but its first, and all its aux values.
     pub fn extend_child(&mut self, other: &Self) {
         self.inputs.extend(other.inputs.iter().skip(1));
+        self.append_aux(other);
+    }
+
+    fn append_aux(&mut self, other: &Self) {
         self.wide.extend(&other.wide);
         self.bits.extend(&other.bits);
         self.fields.extend_from_slice(&other.fields);
