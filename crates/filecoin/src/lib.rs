@@ -10,6 +10,7 @@
 
 mod bytes;
 mod circuit;
+pub mod direct;
 mod error;
 mod list;
 mod merkle;

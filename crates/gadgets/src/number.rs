@@ -7,6 +7,9 @@ use crate::Writer;
 /// Bits of a field element.
 pub const BITS: usize = 255;
 
+/// Bits that fit a field element whatever their values.
+pub const CAPACITY: usize = 254;
+
 /// The integer below the modulus that a field element stands for, the least significant limb first.
 pub fn limbs(value: Fr) -> [u64; 4] {
     let bytes = value.to_bytes_le();
