@@ -81,7 +81,7 @@ fn element() -> impl Strategy<Value = Fr> {
 
 proptest! {
     #[test]
-    fn direct_witnesses_equal_the_circuits(values in prop::collection::vec(element(), 0..60)) {
+    fn direct_witnesses_equal_the_circuits(values in prop::collection::vec(element(), 0..24)) {
         check_all(&values);
     }
 }
