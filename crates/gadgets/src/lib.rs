@@ -7,9 +7,11 @@
 pub mod insert;
 pub mod merkle;
 pub mod number;
+mod poseidon;
 pub mod sha256;
 mod word;
 mod writer;
 
+pub use poseidon::{Poseidon, PoseidonConstants, Sparse};
 pub use word::Word;
 pub use writer::Writer;

@@ -33,6 +33,11 @@ impl Writer {
         self.assignment.push_aux(value);
     }
 
+    /// Allocates numbers, in order.
+    pub fn numbers(&mut self, values: &[Fr]) {
+        self.assignment.push_all_aux(values);
+    }
+
     /// Allocates an input. The root's first is ONE, a part has none.
     #[inline]
     pub fn input(&mut self, value: Fr) {

@@ -73,6 +73,20 @@ impl Assignment {
         }
     }
 
+    /// Appends aux values in order. It is fast where few of them are 0 or 1.
+    pub fn push_all_aux(&mut self, values: &[Fr]) {
+        for values in values.chunks(64) {
+            let small = |value: &Fr| matches!(Value::from(*value), Value::Bit(_));
+            if values.iter().any(small) {
+                values.iter().for_each(|value| self.push_aux(*value));
+            } else {
+                self.wide.push_bits(u64::MAX, values.len());
+                self.bits.push_bits(0, values.len());
+                self.fields.extend_from_slice(values);
+            }
+        }
+    }
+
     /// Appends `count` aux values that are bits, at most 64: the lowest of `word`, least significant first.
     ///
     /// # Panics
