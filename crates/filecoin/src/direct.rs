@@ -8,6 +8,7 @@ use filecoin_hashers::Hasher;
 use storage_proofs_core::merkle::MerkleProofTrait;
 
 use crate::poseidon;
+pub use crate::poseidon::prepare;
 
 /// The Poseidon trees of replicas, of arity 2, 4 or 8 at each level.
 #[derive(Copy, Clone, Debug)]
