@@ -10,6 +10,9 @@ use storage_proofs_core::merkle::MerkleProofTrait;
 use crate::poseidon;
 pub use crate::poseidon::prepare;
 
+/// Preimages that are hashed at once: as many as the widest vector has lanes, so that their witnesses stay in a cache.
+const BATCH: usize = 8;
+
 /// The Poseidon trees of replicas, of arity 2, 4 or 8 at each level.
 #[derive(Copy, Clone, Debug)]
 pub struct PoseidonTree;
@@ -32,17 +35,24 @@ impl NodeHash for PoseidonTree {
 /// # Panics
 /// Where the preimages are not of the permutation's arity, one for each writer.
 pub fn hash(poseidon: &Poseidon, writers: &mut [Writer], preimages: &[Fr]) -> Vec<Fr> {
-    let mut witnesses = cuzk_curve::zeros(writers.len() * poseidon.witness_len());
-    poseidon.witnesses(preimages, &mut witnesses);
-    let witnesses = witnesses.chunks_exact(poseidon.witness_len());
-    writers
-        .iter_mut()
-        .zip(witnesses)
-        .map(|(writer, witness)| {
+    let (arity, len) = (poseidon.arity(), poseidon.witness_len());
+    assert_eq!(
+        preimages.len(),
+        writers.len() * arity,
+        "a preimage a writer"
+    );
+    let mut hashes = Vec::with_capacity(writers.len());
+    let mut scratch = cuzk_curve::zeros(BATCH.min(writers.len()) * len);
+    let preimages = preimages.chunks(BATCH * arity);
+    for (writers, preimages) in writers.chunks_mut(BATCH).zip(preimages) {
+        let witnesses = &mut scratch[..writers.len() * len];
+        poseidon.witnesses(preimages, witnesses);
+        for (writer, witness) in writers.iter_mut().zip(witnesses.chunks_exact(len)) {
             writer.numbers(witness);
-            witness[witness.len() - 1]
-        })
-        .collect()
+            hashes.push(witness[len - 1]);
+        }
+    }
+    hashes
 }
 
 /// The levels of a path.

@@ -17,6 +17,7 @@ mod merkle;
 mod poseidon;
 mod post;
 mod post_proof;
+mod post_witness;
 mod size;
 mod tree;
 
