@@ -8,6 +8,7 @@ use filecoin_hashers::Hasher;
 use storage_proofs_core::merkle::MerkleProofTrait;
 
 use crate::poseidon;
+pub use crate::poseidon::prepare;
 
 /// Preimages that are hashed at once: as many as the widest vector has lanes, so that their witnesses stay in a cache.
 const BATCH: usize = 8;

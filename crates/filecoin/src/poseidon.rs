@@ -2,14 +2,15 @@
 
 use std::sync::LazyLock;
 
+use cuzk_curve::Fr;
 use cuzk_gadgets::{Poseidon, PoseidonConstants, Sparse};
 use filecoin_hashers::PoseidonArity;
 use generic_array::typenum::{U2, U4, U8, U11};
 
-static ARITY_2: LazyLock<Poseidon> = LazyLock::new(prepare::<U2>);
-static ARITY_4: LazyLock<Poseidon> = LazyLock::new(prepare::<U4>);
-static ARITY_8: LazyLock<Poseidon> = LazyLock::new(prepare::<U8>);
-static ARITY_11: LazyLock<Poseidon> = LazyLock::new(prepare::<U11>);
+static ARITY_2: LazyLock<Poseidon> = LazyLock::new(|| prepare(U2::PARAMETERS()));
+static ARITY_4: LazyLock<Poseidon> = LazyLock::new(|| prepare(U4::PARAMETERS()));
+static ARITY_8: LazyLock<Poseidon> = LazyLock::new(|| prepare(U8::PARAMETERS()));
+static ARITY_11: LazyLock<Poseidon> = LazyLock::new(|| prepare(U11::PARAMETERS()));
 
 /// The permutation that hashes `arity` elements: 2, 4 or 8 as trees do, 11 as columns do. None for another arity.
 pub fn poseidon(arity: usize) -> Option<&'static Poseidon> {
@@ -22,8 +23,13 @@ pub fn poseidon(arity: usize) -> Option<&'static Poseidon> {
     }
 }
 
-fn prepare<A: PoseidonArity>() -> Poseidon {
-    let constants = A::PARAMETERS();
+/// Prepares a permutation from neptune's constants.
+///
+/// # Panics
+/// Where a state of it has more elements than [`Poseidon`] takes.
+pub fn prepare<A: PoseidonArity>(
+    constants: &neptune::poseidon::PoseidonConstants<Fr, A>,
+) -> Poseidon {
     let sparse: Vec<Sparse<'_>> = constants
         .sparse_matrixes
         .iter()
