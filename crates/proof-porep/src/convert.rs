@@ -18,6 +18,9 @@ use crate::witness::{Challenge, Column};
 /// The challenges' proofs of one partition.
 pub type PartitionProof<Tree> = Vec<Proof<Tree, DefaultPieceHasher>>;
 
+/// The same with what the challenges open, for the direct witness.
+pub type OpenedPartition<Tree> = (PartitionProof<Tree>, Vec<Challenge>);
+
 /// A column of labels and its inclusion proof.
 struct OpenedColumn<Tree: SectorTree> {
     index: u32,
@@ -72,13 +75,13 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All partitions: the challenges' proofs in Filecoin's form, and what they open for the direct witness.
+    /// All partitions.
     ///
     /// Errors: [`ProofApiError::Field`], its field relative to the list of partitions.
     pub fn partitions<Tree: SectorTree>(
         self,
         partitions: Partitions,
-    ) -> Result<Vec<(PartitionProof<Tree>, Vec<Challenge>)>, ProofApiError> {
+    ) -> Result<Vec<OpenedPartition<Tree>>, ProofApiError> {
         partitions.exactly(self.partitions, "partitions", |partition| {
             let challenges = partition.exactly(self.challenges, "challenges", |proof| {
                 self.challenge::<Tree>(proof)
