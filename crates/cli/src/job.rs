@@ -172,3 +172,81 @@ impl Proving<'_> {
 fn random_blinding() -> Blinding {
     Blinding::random(&mut OsRng)
 }
+
+#[cfg(test)]
+mod tests {
+    use bellpepper_core::num::AllocatedNum;
+    use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
+    use cuzk_curve::Fr;
+    use cuzk_groth16::{keygen, verify};
+    use cuzk_pce::Pce;
+    use cuzk_proof_api::{AnyCircuit, ProofApiError, Standing, WitnessCounts};
+    use cuzk_r1cs::Assignment;
+
+    use super::*;
+
+    /// 3·3 = y, with y public.
+    #[derive(Clone, Copy)]
+    struct Nine;
+
+    impl Circuit<Fr> for Nine {
+        fn synthesize<CS: ConstraintSystem<Fr>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
+            let root = AllocatedNum::alloc(&mut *cs, || Ok(Fr::from(3)))?;
+            root.square(&mut *cs)?.inputize(cs)
+        }
+    }
+
+    /// A job whose direct witness is wrong.
+    struct Wrong;
+
+    impl Job for Wrong {
+        fn circuit_id(&self) -> &'static str {
+            "nine"
+        }
+
+        fn partitions(&self) -> usize {
+            1
+        }
+
+        fn public_inputs(&self, _: usize) -> Result<Vec<Fr>, ProofApiError> {
+            Ok(vec![Fr::from(9)])
+        }
+
+        fn circuit(&self, _: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
+            Ok(Box::new(Nine))
+        }
+
+        fn direct_witness(&self, _: usize) -> Result<Option<Assignment>, ProofApiError> {
+            let [inputs, aux] = [[1, 9], [4, 9]].map(|values| values.map(Fr::from));
+            Ok(Some(Assignment::new(inputs.to_vec(), aux)))
+        }
+
+        fn self_check(&self) -> Result<(), ProofApiError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_proof_from_a_wrong_direct_witness_is_made_again() {
+        let pce = Pce::record(Nine).unwrap();
+        let key = keygen::in_memory(&CpuBackend, &pce, &mut OsRng).unwrap();
+        let prover = Prover::new(CpuBackend, &pce, &key).unwrap();
+        let proving = Proving {
+            job: &Wrong,
+            prover: &prover,
+            check: false,
+            console: &Console::new(false, true),
+        };
+        let mut witnesses = Witnesses::new(pce.r1cs(), Standing::Validated);
+        let proved = proving.prove(&mut witnesses, &[0]).unwrap();
+        let inputs = Wrong.public_inputs(0).unwrap();
+        assert!(verify(prover.verifying_key(), &proved.proofs[0].proof, &inputs).unwrap());
+        assert_eq!(witnesses.standing(), Standing::Refused);
+        let counts = WitnessCounts {
+            direct: 1,
+            closures: 0,
+            fallbacks: 1,
+        };
+        assert_eq!(witnesses.counts(), counts);
+    }
+}

@@ -3,7 +3,7 @@
 
 use cuzk_curve::Fr;
 use cuzk_gadgets::merkle::{Level, NodeHash};
-use cuzk_gadgets::{Poseidon, Writer};
+use cuzk_gadgets::{Poseidon, Sink};
 use filecoin_hashers::Hasher;
 use storage_proofs_core::merkle::MerkleProofTrait;
 
@@ -17,10 +17,10 @@ const BATCH: usize = 8;
 #[derive(Copy, Clone, Debug)]
 pub struct PoseidonTree;
 
-impl NodeHash for PoseidonTree {
+impl<S: Sink> NodeHash<S> for PoseidonTree {
     /// # Panics
     /// Where there are neither 2 nor 4 nor 8 children for each writer.
-    fn parents(&self, writers: &mut [Writer], children: &[Fr]) -> Vec<Fr> {
+    fn parents(&self, writers: &mut [S], children: &[Fr]) -> Vec<Fr> {
         let arity = children.len() / writers.len().max(1);
         match poseidon(arity) {
             Some(poseidon) => hash(poseidon, writers, children),
@@ -34,7 +34,7 @@ impl NodeHash for PoseidonTree {
 ///
 /// # Panics
 /// Where the preimages are not of the permutation's arity, one for each writer.
-pub fn hash(poseidon: &Poseidon, writers: &mut [Writer], preimages: &[Fr]) -> Vec<Fr> {
+pub fn hash<S: Sink>(poseidon: &Poseidon, writers: &mut [S], preimages: &[Fr]) -> Vec<Fr> {
     let (arity, len) = (poseidon.arity(), poseidon.witness_len());
     assert_eq!(
         preimages.len(),

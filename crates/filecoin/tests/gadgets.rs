@@ -51,7 +51,7 @@ fn path_equals_gadget<Tree>(
     base: usize,
     values: &[Fr],
     index: usize,
-    hash: &impl NodeHash,
+    hash: &impl NodeHash<Writer>,
 ) -> Result<(), TestCaseError>
 where
     Tree: MerkleTreeTrait + 'static,

@@ -2,10 +2,10 @@
 
 use cuzk_curve::Fr;
 
-use crate::Writer;
+use crate::Sink;
 
 /// Allocates `a` where the condition holds and `b` elsewhere.
-pub fn pick(writer: &mut Writer, condition: bool, a: Fr, b: Fr) -> Fr {
+pub fn pick(writer: &mut impl Sink, condition: bool, a: Fr, b: Fr) -> Fr {
     let picked = if condition { a } else { b };
     writer.number(picked);
     picked
@@ -16,7 +16,7 @@ pub fn pick(writer: &mut Writer, condition: bool, a: Fr, b: Fr) -> Fr {
 ///
 /// # Panics
 /// Where `from` is empty.
-pub fn select(writer: &mut Writer, from: &[Fr], index: usize) -> Fr {
+pub fn select(writer: &mut impl Sink, from: &[Fr], index: usize) -> Fr {
     let mut state = from.to_vec();
     while state.len() > 1 {
         let half = state.len() / 2;
@@ -29,9 +29,19 @@ pub fn select(writer: &mut Writer, from: &[Fr], index: usize) -> Fr {
     state[0]
 }
 
+/// The numbers that inserting among a node's siblings allocates in a tree of this arity, 2, 4 or 8; None for others.
+pub fn numbers(arity: usize) -> Option<usize> {
+    match arity {
+        2 => Some(2),
+        4 => Some(8),
+        8 => Some(20),
+        _ => None,
+    }
+}
+
 /// Inserts `element` before place `index` of `others`, of which there are one fewer than a power of two. The index's
 /// bits are allocated already.
-pub fn insert(writer: &mut Writer, element: Fr, index: usize, others: &[Fr]) -> Vec<Fr> {
+pub fn insert(writer: &mut impl Sink, element: Fr, index: usize, others: &[Fr]) -> Vec<Fr> {
     match *others {
         [b] => insert_2(writer, element, index, b).to_vec(),
         [b, c, d] => insert_4(writer, [element, b, c, d], index).to_vec(),
@@ -40,7 +50,7 @@ pub fn insert(writer: &mut Writer, element: Fr, index: usize, others: &[Fr]) -> 
     }
 }
 
-fn insert_2(writer: &mut Writer, element: Fr, index: usize, other: Fr) -> [Fr; 2] {
+fn insert_2(writer: &mut impl Sink, element: Fr, index: usize, other: Fr) -> [Fr; 2] {
     let second = index & 1 == 1;
     [
         pick(writer, second, other, element),
@@ -48,7 +58,7 @@ fn insert_2(writer: &mut Writer, element: Fr, index: usize, other: Fr) -> [Fr; 2
     ]
 }
 
-fn insert_4(writer: &mut Writer, [a, b, c, d]: [Fr; 4], index: usize) -> [Fr; 4] {
+fn insert_4(writer: &mut impl Sink, [a, b, c, d]: [Fr; 4], index: usize) -> [Fr; 4] {
     let [b0, b1] = [0, 1].map(|bit| index >> bit & 1 == 1);
     let first = pick(writer, b0, b, a);
     let p0 = pick(writer, b1, b, first);
@@ -61,7 +71,7 @@ fn insert_4(writer: &mut Writer, [a, b, c, d]: [Fr; 4], index: usize) -> [Fr; 4]
     [p0, p1, p2, p3]
 }
 
-fn insert_8(writer: &mut Writer, [a, b, c, d, e, f, g, h]: [Fr; 8], index: usize) -> [Fr; 8] {
+fn insert_8(writer: &mut impl Sink, [a, b, c, d, e, f, g, h]: [Fr; 8], index: usize) -> [Fr; 8] {
     let [b0, b1, b2] = [0, 1, 2].map(|bit| index >> bit & 1 == 1);
     let (neither, both) = (!b0 && !b1, b0 && b1);
     writer.bit(neither);
@@ -98,7 +108,7 @@ fn insert_8(writer: &mut Writer, [a, b, c, d, e, f, g, h]: [Fr; 8], index: usize
 }
 
 /// For each place, selects among what the place would hold for each index.
-fn insert_any(writer: &mut Writer, element: Fr, index: usize, others: &[Fr]) -> Vec<Fr> {
+fn insert_any(writer: &mut impl Sink, element: Fr, index: usize, others: &[Fr]) -> Vec<Fr> {
     let size = others.len() + 1;
     let choices = |place: usize| {
         (0..size)

@@ -9,9 +9,11 @@ pub mod merkle;
 pub mod number;
 mod poseidon;
 pub mod sha256;
+mod slots;
 mod word;
 mod writer;
 
 pub use poseidon::{Poseidon, PoseidonConstants, Sparse};
+pub use slots::{Part, Slots, join};
 pub use word::Word;
-pub use writer::Writer;
+pub use writer::{Sink, Writer};

@@ -5,7 +5,7 @@
 
 use cuzk_curve::Fr;
 
-use crate::{Writer, insert, number, sha256};
+use crate::{Sink, Writer, insert, number, sha256};
 
 /// A level of a Merkle path: the siblings, one fewer than the arity (a power of two), and the node's place among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,16 +25,16 @@ impl Level {
 
 /// Computes the parents of one level: given a writer and the children of each node, one node's after the other's,
 /// allocates what the hash's gadget does and returns the parents.
-pub trait NodeHash {
+pub trait NodeHash<S> {
     /// The parents.
-    fn parents(&self, writers: &mut [Writer], children: &[Fr]) -> Vec<Fr>;
+    fn parents(&self, writers: &mut [S], children: &[Fr]) -> Vec<Fr>;
 }
 
 /// Filecoin's binary SHA-256 trees.
 #[derive(Copy, Clone, Debug)]
 pub struct Sha256Tree;
 
-impl NodeHash for Sha256Tree {
+impl NodeHash<Writer> for Sha256Tree {
     fn parents(&self, writers: &mut [Writer], children: &[Fr]) -> Vec<Fr> {
         let nodes = writers.iter_mut().zip(children.as_chunks::<2>().0);
         nodes
@@ -48,18 +48,15 @@ impl NodeHash for Sha256Tree {
 ///
 /// # Panics
 /// Where the numbers of writers, leaves and paths differ, or the shapes of the paths.
-pub fn prove_inclusion(
-    writers: &mut [Writer],
+pub fn prove_inclusion<S: Sink>(
+    writers: &mut [S],
     leaves: Vec<Fr>,
     paths: &[&[Level]],
-    hash: &impl NodeHash,
+    hash: &impl NodeHash<S>,
 ) -> Vec<Fr> {
     let roots = climb(writers, leaves, paths, hash, |writer, level| {
         writer.bits(level.index as u64, level.index_bits() as usize);
-        level
-            .siblings
-            .iter()
-            .for_each(|&sibling| writer.number(sibling));
+        writer.numbers(&level.siblings);
     });
     for (writer, path) in writers.iter_mut().zip(paths) {
         pack_index(writer, path);
@@ -72,21 +69,21 @@ pub fn prove_inclusion(
 ///
 /// # Panics
 /// As [`prove_inclusion`].
-pub fn ascend(
-    writers: &mut [Writer],
+pub fn ascend<S: Sink>(
+    writers: &mut [S],
     leaves: Vec<Fr>,
     paths: &[&[Level]],
-    hash: &impl NodeHash,
+    hash: &impl NodeHash<S>,
 ) -> Vec<Fr> {
     climb(writers, leaves, paths, hash, |_, _| {})
 }
 
-fn climb(
-    writers: &mut [Writer],
+fn climb<S: Sink>(
+    writers: &mut [S],
     mut nodes: Vec<Fr>,
     paths: &[&[Level]],
-    hash: &impl NodeHash,
-    enter: impl Fn(&mut Writer, &Level),
+    hash: &impl NodeHash<S>,
+    enter: impl Fn(&mut S, &Level),
 ) -> Vec<Fr> {
     assert_eq!([writers.len(), nodes.len()], [paths.len(); 2]);
     let levels = paths.first().map_or(0, |path| path.len());
@@ -106,7 +103,7 @@ fn climb(
 }
 
 /// Allocates the leaf's index as inputs of at most [`number::CAPACITY`] bits.
-fn pack_index(writer: &mut Writer, path: &[Level]) {
+fn pack_index(writer: &mut impl Sink, path: &[Level]) {
     let (mut packed, mut bits) = (Fr::from(0), 0);
     let mut power = Fr::from(1);
     for level in path {

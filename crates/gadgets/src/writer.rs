@@ -3,6 +3,44 @@
 use cuzk_curve::Fr;
 use cuzk_r1cs::Assignment;
 
+/// What gadgets that are the same everywhere allocate in: a [`Writer`], or [`crate::Slots`].
+pub trait Sink {
+    /// Allocates the lowest `count` bits of `word`, at most 64, least significant first; the others are ignored.
+    fn bits(&mut self, word: u64, count: usize);
+    /// Allocates numbers, in order.
+    fn numbers(&mut self, values: &[Fr]);
+    /// Allocates a number.
+    fn number(&mut self, value: Fr);
+    /// Allocates an input.
+    fn input(&mut self, value: Fr);
+
+    /// Allocates a bit.
+    #[inline]
+    fn bit(&mut self, bit: bool) {
+        self.bits(u64::from(bit), 1);
+    }
+}
+
+impl Sink for Writer {
+    #[inline]
+    fn bits(&mut self, word: u64, count: usize) {
+        Writer::bits(self, word, count);
+    }
+
+    fn numbers(&mut self, values: &[Fr]) {
+        Writer::numbers(self, values);
+    }
+
+    #[inline]
+    fn number(&mut self, value: Fr) {
+        Writer::number(self, value);
+    }
+
+    fn input(&mut self, value: Fr) {
+        Writer::input(self, value);
+    }
+}
+
 /// An assignment that grows in the order of allocation.
 ///
 /// Parts that do not depend on one another are written in parallel, each to its own writer, and appended in order.

@@ -1,7 +1,8 @@
 //! Assignments: as a synthesis yields them, and packed by the classes that a circuit was compiled with.
 
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, room_on_large_pages};
 use ff::Field;
+use rayon::prelude::*;
 
 use crate::{Bitmap, Column, CompactR1cs, R1csError};
 
@@ -58,6 +59,42 @@ impl Assignment {
         };
         aux.into_iter().for_each(|value| assignment.push_aux(value));
         assignment
+    }
+
+    /// The assignment whose aux values are those of `fields` where `wide` has a one, and bits of `bits` elsewhere. A field
+    /// may be 0 or 1.
+    ///
+    /// Errors: [`R1csError::Count`] where the lengths do not fit, or a bit is one where a field stands.
+    pub fn from_parts(
+        inputs: Vec<Fr>,
+        wide: Bitmap,
+        bits: Bitmap,
+        fields: Vec<Fr>,
+    ) -> Result<Self, R1csError> {
+        check("aux bits", wide.len(), bits.len())?;
+        check("aux fields", wide.count_ones(), fields.len())?;
+        let words = wide.words().iter().zip(bits.words());
+        check(
+            "bits of fields",
+            0,
+            words.filter(|(w, b)| *w & *b != 0).count(),
+        )?;
+        let small = |value: &Fr| matches!(Value::from(*value), Value::Bit(_));
+        let whole = Self {
+            inputs,
+            wide,
+            bits,
+            fields,
+        };
+        if !whole
+            .fields
+            .par_chunks(1 << 14)
+            .any(|run| run.iter().any(small))
+        {
+            return Ok(whole);
+        }
+        let aux: Vec<Fr> = whole.iter_aux().collect();
+        Ok(Self::new(whole.inputs, aux))
     }
 
     /// Appends an aux value.
@@ -137,9 +174,9 @@ impl Assignment {
         check("inputs", r1cs.shape.inputs, self.inputs.len())?;
         check("aux", r1cs.shape.aux, self.aux_len())?;
         let classes = r1cs.field_class.bits();
-        let mut slots = self.inputs;
-        let inputs = slots.len();
-        slots.reserve_exact(classes.count_ones());
+        let inputs = self.inputs.len();
+        let mut slots = room_on_large_pages(inputs + classes.count_ones());
+        slots.extend(self.inputs);
         let mut words = Vec::with_capacity(classes.words().len());
         let mut escapes = Vec::new();
         let mut fields = self.fields.into_iter();
@@ -253,6 +290,55 @@ impl PackedWitness {
                 Some(Value::Bit(self.bits.get(aux as usize)))
             }
             Column::Sparse(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_equal_pushes() {
+        for values in [[7u64, 8, 9], [7, 0, 9], [1, 8, 0], [1, 0, 1]] {
+            let (mut wide, mut bits) = (Bitmap::default(), Bitmap::default());
+            let mut expected = Assignment::new(vec![Fr::ONE], []);
+            for (i, value) in values.into_iter().enumerate() {
+                wide.push_bits(1 << 3, 4);
+                bits.push_bits(i as u64, 4);
+                expected.push_bits(i as u64, 3);
+                expected.push_aux(Fr::from(value));
+            }
+            let fields = values.map(Fr::from).to_vec();
+            let found = Assignment::from_parts(vec![Fr::ONE], wide.clone(), bits.clone(), fields);
+            assert_eq!(found.unwrap(), expected);
+            let fewer = vec![Fr::from(7); 2];
+            let error = Assignment::from_parts(vec![], wide.clone(), bits, fewer).unwrap_err();
+            assert!(matches!(
+                error,
+                R1csError::Count {
+                    wanted: 3,
+                    found: 2,
+                    ..
+                }
+            ));
+            let both = Assignment::from_parts(vec![], wide.clone(), wide, vec![Fr::ONE; 3]);
+            assert!(both.is_err());
+        }
+    }
+
+    #[test]
+    fn runs_equal_single_values() {
+        for len in [0, 1, 63, 64, 65, 200] {
+            for small in [0, 40, 64, 199] {
+                let value = |i: u64| if i == small { Fr::ONE } else { Fr::from(i + 2) };
+                let values: Vec<Fr> = (0..len).map(value).collect();
+                let mut found = Assignment::new(vec![], [Fr::from(9)]);
+                let mut expected = found.clone();
+                found.push_all_aux(&values);
+                values.iter().for_each(|value| expected.push_aux(*value));
+                assert_eq!(found, expected);
+            }
         }
     }
 }
