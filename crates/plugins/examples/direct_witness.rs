@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 fn compare(job: &dyn Job) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut seconds = [0.0; RUNS];
     let mut direct = None;
+    let cpu_before = cpu_seconds();
     for seconds in &mut seconds {
         drop(direct.take());
         let start = Instant::now();
@@ -53,6 +54,7 @@ fn compare(job: &dyn Job) -> Result<(), Box<dyn Error + Send + Sync>> {
     }
     seconds.sort_by(f64::total_cmp);
     let direct_s = seconds[RUNS / 2];
+    let cpu_s = (cpu_seconds() - cpu_before) / RUNS as f64;
     let peak = peak_mib().unwrap_or(0);
     let start = Instant::now();
     let mut cs = WitnessCS::default();
@@ -61,7 +63,7 @@ fn compare(job: &dyn Job) -> Result<(), Box<dyn Error + Send + Sync>> {
     let closures = cs.into_assignment();
     let ratio = closures_s / direct_s;
     println!(
-        "direct {direct_s:.4} s (median of {RUNS}, {peak} MiB at most so far), closures {closures_s:.3} s, {ratio:.1} times"
+        "direct {direct_s:.4} s (median of {RUNS}; {cpu_s:.4} s of CPU, {peak} MiB at most so far), closures {closures_s:.3} s, {ratio:.1} times"
     );
     match direct {
         None => Err("no direct witness".into()),
@@ -79,6 +81,16 @@ fn compare(job: &dyn Job) -> Result<(), Box<dyn Error + Send + Sync>> {
             .into())
         }
     }
+}
+
+/// The time that all threads of the process have run.
+fn cpu_seconds() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let nanoseconds = threads.filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e9
 }
 
 /// The most memory that the process had resident.
