@@ -97,7 +97,7 @@ impl Matrices {
             templates,
             occurrences,
         };
-        let mut flat_left = FLAT_TERMS;
+        let mut flat_left = FLAT_SIZE;
         for (template, &occurrences) in matrices.templates.iter().zip(&matrices.occurrences) {
             let variables = u64::from(template.slots) + u64::from(template.aux);
             if occurrences < 2 || variables > DECODED_VARIABLES {
@@ -188,27 +188,28 @@ impl Matrices {
 const DECODED_VARIABLES: u64 = 1 << 17;
 /// Rows up to which a repeated template is decoded with its calls expanded: a call costs about as much as a few rows.
 const FLAT_ROWS: u32 = 1 << 15;
-/// Terms of A, B and C that the templates so expanded may have together: expanding them takes time.
-const FLAT_TERMS: usize = 1 << 21;
+/// Rows and terms of A, B and C that the templates so expanded may have together: expanding them takes time.
+const FLAT_SIZE: usize = 1 << 21;
 
-/// Whether a template is to be decoded with its calls expanded, and if so takes its terms from those that are left.
+/// Whether a template is to be decoded with its calls expanded, and if so takes its size from what is left.
 fn flat(template: &Template, decoded: &DecodedTemplates, left: &mut usize) -> bool {
     if template.rows > FLAT_ROWS {
         return false;
     }
     // A term takes two bytes or more.
-    let mut terms: usize = template.own.iter().map(|rows| rows.bytes().len() / 2).sum();
+    let terms = template.own.iter().map(|rows| rows.bytes().len() / 2);
+    let mut size = terms.sum::<usize>() + 3 * template.rows as usize;
     for item in &template.items {
         if let ItemKind::Call(call) = item.kind {
             match &decoded[call.template as usize] {
                 Some(called) if called[0].flat => {
-                    terms = terms.saturating_add(called.iter().map(|rows| rows.terms).sum());
+                    size = size.saturating_add(called.iter().map(|rows| rows.terms).sum());
                 }
                 _ => return false,
             }
         }
     }
-    match left.checked_sub(terms) {
+    match left.checked_sub(size) {
         Some(rest) => {
             *left = rest;
             true
