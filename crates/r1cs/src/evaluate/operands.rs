@@ -90,7 +90,7 @@ fn window(words: &[u64], first: usize) -> u64 {
     let (word, shift) = (first / 64, first % 64);
     let low = words.get(word).map_or(0, |word| word >> shift);
     match words.get(word + 1) {
-        Some(next) if shift > 0 => low | next << (64 - shift),
+        Some(next) if shift > 0 => low | (next << (64 - shift)),
         _ => low,
     }
 }
@@ -98,9 +98,9 @@ fn window(words: &[u64], first: usize) -> u64 {
 /// Eight bits as bytes.
 #[inline]
 fn spread(bits: u8) -> [u8; 8] {
-    let chosen = u64::from(bits) * 0x0101_0101_0101_0101 & 0x8040_2010_0804_0201;
+    let chosen = (u64::from(bits) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
     // A byte of one bit reaches 0x80 with the rest of the sum and nothing of it goes over.
-    let ones = (chosen + 0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
+    let ones = ((chosen + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
     ones.to_le_bytes()
 }
 
