@@ -56,12 +56,11 @@ pub fn evaluate(
     let witness = pce.pack(by_closures(&*job(workshop, what)?, 0)?)?;
     Ok(move || {
         seconds(|| {
-            let mut a = zeros(pce.shape.constraints);
+            let rows = pce.shape.constraints;
+            let (mut a, mut b) = (zeros(rows), zeros(rows));
+            let matrices = [Matrix::A, Matrix::B];
             pce.r1cs()
-                .evaluate_single_threaded(Matrix::A, &witness, &mut a)?;
-            let mut b = zeros(pce.shape.constraints);
-            pce.r1cs()
-                .evaluate_single_threaded(Matrix::B, &witness, &mut b)?;
+                .evaluate_single_threaded(matrices, &witness, [&mut a, &mut b])?;
             Ok((a, b))
         })
     })

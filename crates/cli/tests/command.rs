@@ -280,6 +280,45 @@ fn a_damaged_compiled_circuit_is_compiled_again() {
     bench.json(&["inspect", file.to_str().unwrap()]);
 }
 
+/// A run over several circuits keeps each, and one that is started again makes what is missing.
+#[test]
+fn several_circuits_are_compiled_and_kept() {
+    let bench = Bench::new();
+    let all = ["compile", "--kind", "winning-post", "--sector-size", "all"];
+    let first = bench.json(&all);
+    let rows = first.as_array().unwrap();
+    assert_eq!(rows.len(), 5);
+    let files: Vec<PathBuf> = rows
+        .iter()
+        .map(|row| row["file"].as_str().unwrap().into())
+        .collect();
+    let written = |file: &PathBuf| fs::metadata(file).unwrap().modified().unwrap();
+    let before: Vec<_> = files.iter().map(written).collect();
+    fs::remove_file(&files[1]).unwrap();
+    let again = bench.json(&all);
+    for (index, row) in again.as_array().unwrap().iter().enumerate() {
+        assert_eq!(row["shape_hash"], rows[index]["shape_hash"]);
+        assert_eq!(
+            written(&files[index]) == before[index],
+            index != 1,
+            "{index}"
+        );
+    }
+    bench.fails(
+        2,
+        &[
+            "compile",
+            "--kind",
+            "all",
+            "--sector-size",
+            "all",
+            "--check",
+            PAYLOAD,
+        ],
+    );
+    bench.fails(2, &["compile", "--kind", "all"]);
+}
+
 #[test]
 fn the_demo_proves_and_keeps_what_it_made() {
     let bench = Bench::new();

@@ -9,7 +9,7 @@ use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{Fr, G1, G1Projective, G2, G2Projective};
 use cuzk_params::{Expected, Parameters, VerifyingKey};
 use cuzk_pce::Pce;
-use cuzk_r1cs::{CompactR1cs, Density, PackedWitness};
+use cuzk_r1cs::{CompactR1cs, Density, PackedWitness, Shape};
 use ff::Field;
 use group::Curve;
 use rand_core::{OsRng, RngCore};
@@ -65,8 +65,8 @@ impl<B: Backend> Prover<B> {
     /// Makes a circuit and its key resident. The key's counts must be the circuit's.
     pub fn new(backend: B, pce: &Pce, key: &Parameters) -> Result<Self, Groth16Error> {
         let r1cs = Arc::clone(pce.r1cs());
-        key.check_shape(&expected(&r1cs))?;
-        let (shape, density) = (r1cs.shape, &r1cs.density);
+        let (shape, density) = (r1cs.shape, r1cs.density()?);
+        key.check_shape(&expected(shape, &density))?;
         let b_variables = Arc::new(density.b());
         let a_variables = Arc::new(density.a(shape));
         let l_variables = Arc::new(Density::l(shape));
@@ -123,14 +123,14 @@ impl<B: Backend> Prover<B> {
 }
 
 /// What a circuit says about its key.
-fn expected(r1cs: &CompactR1cs) -> Expected {
+fn expected(shape: Shape, density: &Density) -> Expected {
     Expected {
-        inputs: r1cs.shape.inputs,
-        aux: r1cs.shape.aux,
-        domain: r1cs.shape.domain(),
-        a_aux: r1cs.density.a_aux.count_ones(),
-        b_inputs: r1cs.density.b_inputs.count_ones(),
-        b_aux: r1cs.density.b_aux.count_ones(),
+        inputs: shape.inputs,
+        aux: shape.aux,
+        domain: shape.domain(),
+        a_aux: density.a_aux.count_ones(),
+        b_inputs: density.b_inputs.count_ones(),
+        b_aux: density.b_aux.count_ones(),
     }
 }
 

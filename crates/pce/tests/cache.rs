@@ -83,3 +83,19 @@ fn a_damaged_file_is_refused_and_names_the_section() {
         PceError::Truncated { .. }
     ));
 }
+
+#[test]
+fn a_file_of_another_version_is_refused_and_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cubic.pce");
+    Pce::record(Cubic { x: None })
+        .unwrap()
+        .write(&path)
+        .unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8] -= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let error = Pce::open(&path).unwrap_err();
+    assert!(matches!(error, PceError::Format { .. }), "{error}");
+    assert!(error.to_string().contains("compile the circuit again"));
+}

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::args::Compile;
 use crate::circuits::Circuit;
 use crate::console::Console;
-use crate::failure::{INPUT, failure};
+use crate::failure::{INPUT, USAGE, failure};
 use crate::job::Ways;
 use crate::table::grouped;
 use crate::{job, places, standing};
@@ -24,10 +24,13 @@ pub struct Row {
     non_zeros: u64,
     coefficients: usize,
     field_class: usize,
+    templates: usize,
     matrix_bytes: usize,
+    memory_bytes: usize,
     bytes_per_non_zero: f64,
     file: String,
     file_bytes: u64,
+    /// Seconds of compiling, or of opening what was compiled before.
     compile_s: f64,
     direct_witness: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,9 +48,28 @@ struct Checked {
     satisfied: bool,
 }
 
-/// Records a circuit and keeps its compiled form.
+/// Records circuits and keeps their compiled forms, each as soon as it is done.
 pub fn run(args: &Compile, console: &Console) -> anyhow::Result<()> {
-    let circuit = Circuit::chosen(&args.choice)?;
+    let circuits = Circuit::all_chosen(&args.choice)?;
+    if let [circuit] = circuits.as_slice() {
+        let row = compile(args, circuit, console)?;
+        return console.result(&row, &text(&row));
+    }
+    if args.check.is_some() {
+        let message = "a payload is checked against one circuit; name a kind and a sector size";
+        return Err(failure(USAGE, message));
+    }
+    let mut rows = Vec::with_capacity(circuits.len());
+    for (index, circuit) in circuits.iter().enumerate() {
+        let id = circuit.spec.id;
+        console.note(&format!("{id} ({} of {})", index + 1, circuits.len()));
+        rows.push(compile(args, circuit, console)?);
+    }
+    let text: Vec<String> = rows.iter().map(text).collect();
+    console.result(&rows, &text.join("\n"))
+}
+
+fn compile(args: &Compile, circuit: &Circuit, console: &Console) -> anyhow::Result<Row> {
     let cache = places::cache(&args.pce)?;
     let compiled = if args.force {
         circuit.compile(&cache, console)?
@@ -56,17 +78,17 @@ pub fn run(args: &Compile, console: &Console) -> anyhow::Result<()> {
     };
     let pce = &compiled.value;
     let file = cache.path(pce.hash);
-    let direct_witness = standing::validate(&circuit, pce, &cache, args.force, console)?.name();
+    let direct_witness = standing::validate(circuit, pce, &cache, args.force, console)?.name();
     let checked = match &args.check {
         None => None,
         Some(path) => {
             let mut witnesses = standing::witnesses(pce, &cache)?;
-            let checked = check(&circuit, pce, path, &mut witnesses, console)?;
+            let checked = check(circuit, pce, path, &mut witnesses, console)?;
             standing::keep(&witnesses, pce, &cache)?;
             Some(checked)
         }
     };
-    let row = Row {
+    Ok(Row {
         circuit: circuit.spec.id,
         shape_hash: pce.hash.to_string(),
         inputs: pce.shape.inputs,
@@ -75,16 +97,17 @@ pub fn run(args: &Compile, console: &Console) -> anyhow::Result<()> {
         domain: pce.shape.domain(),
         non_zeros: pce.terms(),
         coefficients: pce.coefficients.len(),
-        field_class: pce.field_class.bits().count_ones(),
+        field_class: pce.field_class.count_ones(),
+        templates: pce.matrices.templates().len(),
         matrix_bytes: pce.matrix_bytes(),
+        memory_bytes: pce.size_bytes(),
         bytes_per_non_zero: pce.matrix_bytes() as f64 / pce.terms().max(1) as f64,
         file_bytes: std::fs::metadata(&file)?.len(),
         file: file.display().to_string(),
         compile_s: compiled.seconds,
         direct_witness,
         checked,
-    };
-    console.result(&row, &text(&row))
+    })
 }
 
 fn check(
