@@ -150,6 +150,8 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-backend-cpu",
             "cuzk-cs-recording",
             "cuzk-cs-witness",
         ],
