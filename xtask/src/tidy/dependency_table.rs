@@ -137,6 +137,7 @@ pub const TABLE: &[Row] = &[
         ],
         LIBRARY,
     ),
+    row("cuzk-scheduler", &[], LIBRARY),
     row(
         "cuzk-filecoin",
         &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
