@@ -29,11 +29,7 @@ impl Footprint {
     pub fn plain(r1cs: &CompactR1cs) -> Self {
         let scalar = size_of::<Fr>() as u64;
         let shape = r1cs.shape;
-        let (slots, aux, domain) = (
-            r1cs.slots() as u64,
-            shape.aux as u64,
-            shape.domain() as u64,
-        );
+        let (slots, aux, domain) = (r1cs.slots() as u64, shape.aux as u64, shape.domain() as u64);
         let matrices = r1cs.matrices.size_bytes() as u64;
         let bitmaps = aux / 2;
         let b = r1cs.density.b().len() as u64;

@@ -17,8 +17,7 @@
 //! One thread, the coordinator, owns all state; the others do one task at a time and report. So there is no lock whose
 //! order matters, and a task that hangs stops nobody but its own lane.
 //!
-//! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread, under the device's
-//!   [`DeviceLease`](cuzk_lease::DeviceLease); nothing else can.
+//! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread; nothing else does.
 //! - **A new circuit is compiled once**, while the jobs that need it wait and say so ([`JobState::Compiling`]). They do not
 //!   prove by full synthesis meanwhile: the classes and densities, which the key's queries are read by, come from the
 //!   same recording, and it takes about as long as one synthesis does.

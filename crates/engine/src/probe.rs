@@ -2,8 +2,8 @@
 
 use cuzk_backend::{Backend, BackendError, Transform};
 use cuzk_curve::{EncodedPoints, Fr, G1, G1Affine};
-use group::prime::PrimeCurveAffine;
 use group::Group;
+use group::prime::PrimeCurveAffine;
 
 /// Elements of the vector that is transformed.
 const SIZE: u64 = 256;
