@@ -189,7 +189,6 @@ fn start_device<B: Backend + Clone>(
     let orders = lanes
         .map(|(lane, backend)| spawn_lane(id, lane, backend.clone(), report.clone(), threads))
         .collect::<Result<_, _>>()?;
-    let first = &device.lanes[0];
-    let loader = spawn_loader(id, first.clone(), report.clone(), threads)?;
+    let loader = spawn_loader(id, device.loader.clone(), report.clone(), threads)?;
     Ok(DeviceRecord::new(device, orders, loader))
 }

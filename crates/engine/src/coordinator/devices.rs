@@ -21,8 +21,8 @@ pub(crate) struct DeviceRecord<B: Backend> {
     pub(super) memory_bytes: u64,
     pub(super) lanes: Vec<LaneRecord<B>>,
     loader: Sender<LoadOrder>,
-    /// Circuits resident on it, each with a prover a lane.
-    pub(super) provers: HashMap<CircuitId, Vec<Prover<B>>>,
+    /// Circuits resident on it.
+    pub(super) provers: HashMap<CircuitId, Prover<B>>,
     /// Loads under way, and since when.
     loads: HashMap<CircuitId, Instant>,
     /// Loads that were lost with the device and still occupy the loader.
@@ -38,7 +38,6 @@ pub(crate) struct DeviceRecord<B: Backend> {
 
 /// A lane and what it is doing.
 pub(super) struct LaneRecord<B: Backend> {
-    backend: B,
     orders: Sender<LaneOrder<B>>,
     pub(super) busy: Option<Busy>,
 }
@@ -59,17 +58,13 @@ impl<B: Backend + Clone> DeviceRecord<B> {
         lanes: Vec<Sender<LaneOrder<B>>>,
         loader: Sender<LoadOrder>,
     ) -> Self {
-        let lanes = device.lanes.iter().zip(lanes);
         Self {
             name: Arc::from(device.name.as_str()),
             physical: device.physical.clone(),
             memory_bytes: device.memory_bytes,
             lanes: lanes
-                .map(|(backend, orders)| LaneRecord {
-                    backend: backend.clone(),
-                    orders,
-                    busy: None,
-                })
+                .into_iter()
+                .map(|orders| LaneRecord { orders, busy: None })
                 .collect(),
             loader,
             provers: HashMap::new(),
@@ -101,8 +96,7 @@ impl<B: Backend + Clone> DeviceRecord<B> {
         circuit: CircuitId,
         witness: Arc<PackedWitness>,
     ) -> bool {
-        let prover = self.provers.get(&circuit).and_then(|all| all.get(lane));
-        let Some(prover) = prover.cloned() else {
+        let Some(prover) = self.provers.get(&circuit).cloned() else {
             return false;
         };
         self.order(lane, Some(attempt), |cancel| LaneOrder::Prove {
@@ -213,9 +207,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         let place = Place::Device(id);
         match result {
             Ok(prover) => {
-                let lanes = device.lanes.iter();
-                let provers = lanes.map(|lane| prover.on(lane.backend.clone())).collect();
-                device.provers.insert(circuit, provers);
+                device.provers.insert(circuit, prover);
                 self.report(Event::Loaded { circuit, place });
             }
             Err(error) => {

@@ -16,7 +16,7 @@ use crate::{EngineError, probe};
 
 /// What a lane is told to do.
 pub(crate) enum LaneOrder<B: Backend> {
-    /// Prove.
+    /// Prove, with what is resident on the device.
     Prove {
         attempt: Attempt,
         prover: Prover<B>,
@@ -62,8 +62,8 @@ impl CancelSlot {
     }
 }
 
-/// Starts a lane's thread. `backend` is the lane's, for probes.
-pub(crate) fn spawn_lane<B: Backend>(
+/// Starts a lane's thread, which alone has the lane's backend.
+pub(crate) fn spawn_lane<B: Backend + Clone>(
     device: DeviceId,
     lane: usize,
     backend: B,
@@ -87,7 +87,7 @@ pub(crate) fn spawn_lane<B: Backend>(
     Ok(orders)
 }
 
-fn run<B: Backend>(order: LaneOrder<B>, backend: &B) -> LaneDone {
+fn run<B: Backend + Clone>(order: LaneOrder<B>, backend: &B) -> LaneDone {
     match order {
         LaneOrder::Probe => LaneDone::Probe {
             works: guarded(|| probe::works(backend).map_err(|e| e.to_string())) == Ok(true),
@@ -98,6 +98,7 @@ fn run<B: Backend>(order: LaneOrder<B>, backend: &B) -> LaneDone {
             witness,
             cancel,
         } => {
+            let prover = prover.on(backend.clone());
             let proved = guarded(|| Ok(prove(&prover, witness, &cancel)));
             let result = proved.unwrap_or_else(|message| Err(Groth16Error::Thread(message)));
             LaneDone::Proof {

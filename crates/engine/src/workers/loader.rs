@@ -19,7 +19,7 @@ pub(crate) struct LoadOrder {
     pub(crate) epoch: u64,
 }
 
-/// Starts a device's loader. `backend` is that of the first lane.
+/// Starts a device's loader.
 pub(crate) fn spawn_loader<B: Backend + Clone>(
     device: DeviceId,
     backend: B,
