@@ -10,7 +10,7 @@ use std::time::Duration;
 use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_curve::Fr;
-use cuzk_engine::{Config, Device, Engine, InMemory, JobEvent, Outcome, Submission};
+use cuzk_engine::{Config, Device, Engine, InMemory, JobEvent, Outcome, PciBusId, Submission};
 use cuzk_groth16::keygen;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError};
@@ -96,7 +96,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => return Err("no outcome within a minute".into()),
     }
     for device in engine.status().devices {
-        println!("{}: {} proofs, {} faults", device.name, device.proofs, device.faults);
+        println!(
+            "{}: {} proofs, {} faults",
+            device.name, device.proofs, device.faults
+        );
     }
     Ok(())
 }

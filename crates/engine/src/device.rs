@@ -1,6 +1,7 @@
 //! A device as the engine takes it.
 
 use cuzk_backend::Backend;
+use cuzk_lease::PciBusId;
 
 /// A device: a backend for each lane and one that makes keys resident, all of them working on the same physical device.
 ///
@@ -8,7 +9,7 @@ use cuzk_backend::Backend;
 #[derive(Clone, Debug)]
 pub struct Device<B: Backend> {
     pub(crate) name: String,
-    pub(crate) physical: String,
+    pub(crate) pci: PciBusId,
     pub(crate) memory_bytes: u64,
     pub(crate) loader: B,
     pub(crate) lanes: Vec<B>,
@@ -18,17 +19,17 @@ impl<B: Backend> Device<B> {
     /// A device of this name, whose memory of `memory_bytes` may be used, with one backend for each of its lanes and one
     /// for what they share.
     ///
-    /// `physical` tells devices apart, such as a PCI bus id. An engine refuses two devices with the same.
+    /// `pci` is what the physical device is known by. An engine refuses two devices with the same.
     pub fn new(
         name: impl Into<String>,
-        physical: impl Into<String>,
+        pci: PciBusId,
         memory_bytes: u64,
         loader: B,
         lanes: Vec<B>,
     ) -> Self {
         Self {
             name: name.into(),
-            physical: physical.into(),
+            pci,
             memory_bytes,
             loader,
             lanes,

@@ -1,11 +1,11 @@
 //! The engine as its user holds it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use cuzk_backend::Backend;
+use cuzk_lease::{Lane, Leases};
 use cuzk_scheduler::{DeviceId, Scheduler};
 
 use crate::coordinator::{Coordinator, DecoderTask, DeviceRecord, OpenerTask, Parts, Pools};
@@ -38,9 +38,11 @@ impl<B: Backend + Clone> Engine<B> {
         let (report, inbox) = unbounded();
         let mut threads = Vec::new();
         let pools = pools(&config, &report, &mut threads)?;
+        let lanes = devices.iter().map(|d| (d.pci, d.lanes.clone()));
+        let leases = Leases::new(lanes)?;
         let devices = devices.iter().enumerate();
         let devices = devices
-            .map(|(index, device)| start_device(index, device, &report, &mut threads))
+            .map(|(index, device)| start_device(index, device, &leases, &report, &mut threads))
             .collect::<Result<_, _>>()?;
         let canceller = report.clone();
         let cancel = Arc::new(move |job: JobId| drop(canceller.send(Message::Cancel(job))));
@@ -132,7 +134,6 @@ fn check<B: Backend + Clone>(config: &Config, devices: &[Device<B>]) -> Result<(
         }
     }
     let wanted = config.scheduler.lanes as usize;
-    let mut seen: HashMap<&str, &str> = HashMap::new();
     for device in devices {
         let found = device.lanes.len();
         if found != wanted {
@@ -140,13 +141,6 @@ fn check<B: Backend + Clone>(config: &Config, devices: &[Device<B>]) -> Result<(
                 device: device.name.clone(),
                 wanted,
                 found,
-            });
-        }
-        if let Some(first) = seen.insert(&device.physical, &device.name) {
-            return Err(EngineError::SameDevice {
-                first: first.to_owned(),
-                second: device.name.clone(),
-                physical: device.physical.clone(),
             });
         }
     }
@@ -181,13 +175,18 @@ fn pools<B: Backend>(
 fn start_device<B: Backend + Clone>(
     index: usize,
     device: &Device<B>,
+    leases: &Leases<B>,
     report: &Sender<Message<B>>,
     threads: &mut Vec<Thread>,
 ) -> Result<DeviceRecord<B>, EngineError> {
     let id = DeviceId(index as u32);
-    let lanes = device.lanes.iter().enumerate();
+    let lanes = 0..device.lanes.len();
     let orders = lanes
-        .map(|(lane, backend)| spawn_lane(id, lane, backend.clone(), report.clone(), threads))
+        .map(|lane| {
+            // Nobody else has it, and the thread keeps it.
+            let lease = leases.acquire_lane(device.pci, Lane(lane as u32))?;
+            spawn_lane(id, lease, report.clone(), threads)
+        })
         .collect::<Result<_, _>>()?;
     let loader = spawn_loader(id, device.loader.clone(), report.clone(), threads)?;
     Ok(DeviceRecord::new(device, orders, loader))

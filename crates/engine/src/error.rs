@@ -27,16 +27,9 @@ pub enum EngineError {
         /// Lanes of this one.
         found: usize,
     },
-    /// Two devices that are one.
-    #[error("devices {first} and {second} are one physical device: {physical}")]
-    SameDevice {
-        /// The one.
-        first: String,
-        /// The other.
-        second: String,
-        /// What they share.
-        physical: String,
-    },
+    /// Devices that cannot be leased: two of the list are one, or one has no lanes.
+    #[error(transparent)]
+    Lease(#[from] cuzk_lease::LeaseError),
     /// A thread could not be started.
     #[error("thread {name}: {message}")]
     Thread {

@@ -17,7 +17,8 @@
 //! One thread, the coordinator, owns all state; the others do one task at a time and report. So there is no lock whose
 //! order matters, and a task that hangs stops nobody but its own lane.
 //!
-//! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread; nothing else does.
+//! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread, which keeps the lane's
+//!   [`DeviceLease`](cuzk_lease::DeviceLease) and with it the only backend of that lane.
 //! - **A new circuit is compiled once**, while the jobs that need it wait and say so ([`JobState::Compiling`]). They do not
 //!   prove by full synthesis meanwhile: the classes and densities, which the key's queries are read by, come from the
 //!   same recording, and it takes about as long as one synthesis does.
@@ -38,6 +39,9 @@ mod probe;
 mod source;
 mod status;
 mod workers;
+
+pub use cuzk_lease::PciBusId;
+pub use cuzk_scheduler::{Bytes, Config as SchedulerConfig};
 
 pub use config::Config;
 pub use device::Device;

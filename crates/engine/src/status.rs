@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cuzk_lease::PciBusId;
 use cuzk_proof_api::Priority;
 
 use crate::{JobId, JobState};
@@ -41,8 +42,8 @@ pub struct DeviceStatus {
     pub ordinal: usize,
     /// Its name.
     pub name: Arc<str>,
-    /// What tells it from others, such as a PCI bus id.
-    pub physical: String,
+    /// What the physical device is known by.
+    pub pci: PciBusId,
     /// Whether it takes work.
     pub in_service: bool,
     /// Whether it hangs, and has not answered a probe since.

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_curve::Fr;
-use cuzk_engine::{Config, Device, Engine, Footprint, InMemory, Outcome, Submission};
+use cuzk_engine::{
+    Bytes, Config, Device, Engine, Footprint, InMemory, Outcome, PciBusId, Submission,
+};
 use cuzk_groth16::{PROOF_BYTES, PreparedVerifyingKey, Proof, keygen, verify};
-use cuzk_lease::PciBusId;
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError};
-use cuzk_scheduler::Bytes;
 use cuzk_testing::simulated::{Fault, Settings, SimulatedDevice, Step};
 use ff::Field;
 use peak_alloc::PeakAlloc;
@@ -153,6 +153,12 @@ fn ten_partitions_under_a_budget_for_two() {
     assert!((2..PARTITIONS).contains(&held), "{held}");
     // What a device holds that is simulated is on the heap as well. The keys' points are those of the source.
     let bound = (two + footprint.device_work) as usize;
-    assert!(grown <= bound, "the heap grew by {grown}, the bound is {bound}");
-    assert!(unbounded > grown, "{unbounded} without a budget, {grown} with one");
+    assert!(
+        grown <= bound,
+        "the heap grew by {grown}, the bound is {bound}"
+    );
+    assert!(
+        unbounded > grown,
+        "{unbounded} without a budget, {grown} with one"
+    );
 }

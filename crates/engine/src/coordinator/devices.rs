@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
 use cuzk_groth16::{Groth16Error, Prover};
+use cuzk_lease::PciBusId;
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, Bytes, CircuitId, DeviceId, Event, Place};
 
@@ -17,7 +18,7 @@ use super::Coordinator;
 /// A device and what it is doing.
 pub(crate) struct DeviceRecord<B: Backend> {
     pub(super) name: Arc<str>,
-    pub(super) physical: String,
+    pub(super) pci: PciBusId,
     pub(super) memory_bytes: u64,
     pub(super) lanes: Vec<LaneRecord<B>>,
     loader: Sender<LoadOrder>,
@@ -60,7 +61,7 @@ impl<B: Backend + Clone> DeviceRecord<B> {
     ) -> Self {
         Self {
             name: Arc::from(device.name.as_str()),
-            physical: device.physical.clone(),
+            pci: device.pci,
             memory_bytes: device.memory_bytes,
             lanes: lanes
                 .into_iter()

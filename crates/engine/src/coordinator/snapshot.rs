@@ -73,7 +73,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         DeviceStatus {
             ordinal,
             name: Arc::clone(&device.name),
-            physical: device.physical.clone(),
+            pci: device.pci,
             in_service: device.in_service,
             lost: device.lost,
             memory_bytes: device.memory_bytes,

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use cuzk_backend::Backend;
 use cuzk_groth16::{Blinding, Canceller, Groth16Error, Proved, Prover};
+use cuzk_lease::DeviceLease;
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, DeviceId};
 use rand_core::OsRng;
@@ -62,20 +63,20 @@ impl CancelSlot {
     }
 }
 
-/// Starts a lane's thread, which alone has the lane's backend.
+/// Starts a lane's thread. The lease is its right to the lane, and the only way to the lane's backend.
 pub(crate) fn spawn_lane<B: Backend + Clone>(
     device: DeviceId,
-    lane: usize,
-    backend: B,
+    lease: DeviceLease<B>,
     report: Sender<Message<B>>,
     threads: &mut Vec<Thread>,
 ) -> Result<Sender<LaneOrder<B>>, EngineError> {
     let (orders, waiting): (_, Receiver<LaneOrder<B>>) = unbounded();
+    let lane = lease.lane().0 as usize;
     let name = format!("cuzk-lane-{}-{lane}", device.0);
     threads.push(spawn(name, move || {
         for order in waiting {
             let start = Instant::now();
-            let done = run(order, &backend);
+            let done = run(order, &lease);
             drop(report.send(Message::Lane {
                 device,
                 lane,
@@ -87,10 +88,10 @@ pub(crate) fn spawn_lane<B: Backend + Clone>(
     Ok(orders)
 }
 
-fn run<B: Backend + Clone>(order: LaneOrder<B>, backend: &B) -> LaneDone {
+fn run<B: Backend + Clone>(order: LaneOrder<B>, lease: &DeviceLease<B>) -> LaneDone {
     match order {
         LaneOrder::Probe => LaneDone::Probe {
-            works: guarded(|| probe::works(backend).map_err(|e| e.to_string())) == Ok(true),
+            works: guarded(|| probe::works(&**lease).map_err(|e| e.to_string())) == Ok(true),
         },
         LaneOrder::Prove {
             attempt,
@@ -98,7 +99,7 @@ fn run<B: Backend + Clone>(order: LaneOrder<B>, backend: &B) -> LaneDone {
             witness,
             cancel,
         } => {
-            let prover = prover.on(backend.clone());
+            let prover = prover.on(B::clone(lease));
             let proved = guarded(|| Ok(prove(&prover, witness, &cancel)));
             let result = proved.unwrap_or_else(|message| Err(Groth16Error::Thread(message)));
             LaneDone::Proof {

@@ -207,7 +207,7 @@ fn devices_that_are_one_are_refused() {
     let one = &devices(1, Duration::ZERO);
     let twice = [with_lanes(one, 2), with_lanes(one, 2)].concat();
     let error = Engine::new(config(), twice, toys()).unwrap_err();
-    assert!(matches!(error, EngineError::SameDevice { .. }), "{error}");
+    assert!(matches!(error, EngineError::Lease(_)), "{error}");
     let error = Engine::new(config(), with_lanes(one, 1), toys()).unwrap_err();
     assert!(
         matches!(

@@ -108,7 +108,7 @@ fn storm(seed: u64) {
     let mut config = config();
     config.scheduler.max_faults = rng.gen_range(1..5);
     config.scheduler.witness_slots = rng.gen_range(1..4);
-    config.scheduler.host_memory = cuzk_scheduler::Bytes(rng.gen_range(3..12) << 20);
+    config.scheduler.host_memory = cuzk_engine::Bytes(rng.gen_range(3..12) << 20);
     config.stall_after = Duration::from_secs(20);
     let engine = engine(config, &devices);
     let faults = [Fault::Error, Fault::OutOfMemory, Fault::WrongResult];

@@ -138,7 +138,9 @@ fn hangs_and_comes_back(circuit: &'static str, step: Step) {
     let job = ToyJob::new(circuit, [21, 22]);
     assert_completes(&submit(&engine, &job), &job);
     devices[first].heal();
-    wait_for(&engine, "the device's return", |s| in_service(s) == [true, true]);
+    wait_for(&engine, "the device's return", |s| {
+        in_service(s) == [true, true]
+    });
     assert_next_passes(&engine, &devices, circuit);
 }
 
@@ -220,7 +222,7 @@ fn without_a_device_a_job_is_unavailable() {
     let engine_of_small = engine(config(), &small);
     assert!(unavailable(&engine_of_small).contains("1000 bytes"));
     let mut poor = config();
-    poor.scheduler.host_memory = cuzk_scheduler::Bytes(1000);
+    poor.scheduler.host_memory = cuzk_engine::Bytes(1000);
     let poor = engine(poor, &devices(1, Duration::ZERO));
     assert!(unavailable(&poor).contains("of the host"));
 }

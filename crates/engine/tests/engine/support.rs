@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_curve::Fr;
-use cuzk_engine::{Config, Device, Engine, InMemory, JobHandle, Outcome, Status, Submission};
+use cuzk_engine::{
+    Config, Device, Engine, InMemory, JobHandle, Outcome, PciBusId, Status, Submission,
+};
 use cuzk_groth16::{PROOF_BYTES, PreparedVerifyingKey, Proof, keygen, verify};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
@@ -296,8 +298,13 @@ pub fn device(
     lanes: Vec<SimulatedBackend>,
 ) -> Device<SimulatedBackend> {
     let loader = simulated.lane(usize::MAX);
-    let physical = format!("{ordinal}");
-    Device::new(name, physical, simulated.memory_bytes(), loader, lanes)
+    let pci = PciBusId {
+        domain: ordinal,
+        bus: 0,
+        device: 0,
+        function: 0,
+    };
+    Device::new(name, pci, simulated.memory_bytes(), loader, lanes)
 }
 
 /// Devices with this number of lanes each, as the engine takes them.
