@@ -85,7 +85,13 @@ fn proved() -> Bench {
     assert!(key["params_bytes"].as_u64().unwrap() > 11_000_000);
     let row = bench.json(&["prove", PAYLOAD, "--out", "wpost.proof", "--check"]);
     assert_eq!(row["proof_bytes"], 192);
+    assert_eq!(row["witnesses"], ways(1, 0));
     bench
+}
+
+/// How many witnesses were made directly, and how many by closures.
+fn ways(direct: u64, closures: u64) -> Value {
+    serde_json::json!({"direct": direct, "closures": closures, "fallbacks": 0})
 }
 
 #[test]
@@ -119,6 +125,36 @@ fn from_payload_to_verified_proof() {
             .contains("insecure")
     );
     assert_eq!(report["points"], "all on the curve and in the subgroup");
+}
+
+/// What is known of direct witnesses lies beside the compiled circuit, and decides.
+#[test]
+fn direct_witnesses_are_used_where_they_are_validated() {
+    let bench = Bench::new();
+    let row = bench.json(&[&["compile"], &CIRCUIT[..]].concat());
+    assert_eq!(row["direct_witness"], "validated");
+    let folder = bench.path("pce");
+    let paths = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path());
+    let is_note = |path: &PathBuf| path.to_str().unwrap().contains(".direct-");
+    let notes: Vec<PathBuf> = paths.filter(is_note).collect();
+    let [note] = &notes[..] else {
+        panic!("one note in {folder:?}: {notes:?}");
+    };
+    assert_eq!(fs::read_to_string(note).unwrap(), "validated\n");
+
+    let args = ["synth", "--kind", "window-post", "--sector-size", "2KiB"];
+    bench.json(&[&args[..], &["--out", "payloads"]].concat());
+    let check = [&["compile", "--check", PAYLOAD], &CIRCUIT[..]].concat();
+    for (standing, ways) in [("refused", ways(0, 1)), ("validated", ways(1, 0))] {
+        fs::write(note, standing).unwrap();
+        let row = bench.json(&check);
+        assert_eq!(row["direct_witness"], standing);
+        assert_eq!(row["checked"]["witnesses"], ways);
+        assert_eq!(row["checked"]["satisfied"], true);
+    }
+    fs::write(note, "refused").unwrap();
+    let row = bench.json(&[&check[..], &["--force"]].concat());
+    assert_eq!(row["direct_witness"], "validated");
 }
 
 #[test]

@@ -21,6 +21,23 @@ fn what_was_put_is_found_by_hash_and_by_name() {
 }
 
 #[test]
+fn notes_lie_beside_their_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path());
+    let (hash, other) = (ShapeHash([1; 32]), ShapeHash([2; 32]));
+    assert_eq!(cache.note(hash, "topic").unwrap(), None);
+    for text in ["first", "second"] {
+        cache.put_note(hash, "topic", text).unwrap();
+        let found = cache.note(hash, "topic").unwrap();
+        assert_eq!(found.as_deref(), Some(text));
+    }
+    assert_eq!(cache.note(hash, "another").unwrap(), None);
+    assert_eq!(cache.note(other, "topic").unwrap(), None);
+    let missing = Cache::new(folder.path().join("missing"));
+    assert!(missing.put_note(hash, "topic", "text").is_err());
+}
+
+#[test]
 fn a_file_under_another_hash_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path());

@@ -86,6 +86,30 @@ impl Bitmap {
         self.len += 1;
     }
 
+    /// Appends the lowest `count` bits of `word`, least significant first; the others are ignored.
+    ///
+    /// # Panics
+    /// Where `count` is over 64.
+    #[inline]
+    pub fn push_bits(&mut self, word: u64, count: usize) {
+        assert!(count <= 64, "{count} bits of a word of 64");
+        if count == 0 {
+            return;
+        }
+        let word = word & (u64::MAX >> (64 - count));
+        let offset = self.len % 64;
+        match self.words.last_mut() {
+            Some(last) if offset > 0 => {
+                *last |= word << offset;
+                if offset + count > 64 {
+                    self.words.push(word >> (64 - offset));
+                }
+            }
+            _ => self.words.push(word),
+        }
+        self.len += count;
+    }
+
     /// Appends all bits of `other`.
     pub fn extend(&mut self, other: &Self) {
         let offset = self.len % 64;
@@ -245,6 +269,21 @@ mod tests {
                 let mut joined = make(0, left);
                 joined.extend(&make(left, right));
                 assert_eq!(joined, make(0, left + right), "{left} + {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_bits_equal_pushes_at_every_offset() {
+        let word = 0x9e37_79b9_7f4a_7c15u64;
+        for left in 0..130 {
+            for count in [0, 1, 31, 32, 63, 64] {
+                let mut wanted = Bitmap::default();
+                (0..left).for_each(|i| wanted.push(i % 3 == 0));
+                let mut found = wanted.clone();
+                found.push_bits(word, count);
+                (0..count).for_each(|i| wanted.push(word >> i & 1 == 1));
+                assert_eq!(found, wanted, "{left} + {count}");
             }
         }
     }

@@ -89,6 +89,7 @@ pub const TABLE: &[Row] = &[
     row("cuzk-gpu", &[], DEVICE),
     row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row("cuzk-gadgets", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
         "cuzk-pce",
         &[
@@ -146,7 +147,6 @@ pub const TABLE: &[Row] = &[
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-cs-recording",
-            "cuzk-cs-witness",
             "cuzk-pce",
             "cuzk-params",
             "cuzk-groth16",
@@ -158,7 +158,7 @@ pub const TABLE: &[Row] = &[
     ),
     row(
         "cuzk-filecoin",
-        &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
+        &["cuzk-curve", "cuzk-r1cs", "cuzk-gadgets", "cuzk-proof-api"],
         PROOF,
     ),
     row("cuzk-proof-*", PROOF_USES, PROOF),
@@ -183,7 +183,13 @@ pub const TABLE: &[Row] = &[
 ];
 
 /// What a proof type may use: never another one.
-const PROOF_USES: &[&str] = &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api", "cuzk-filecoin"];
+const PROOF_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-gadgets",
+    "cuzk-proof-api",
+    "cuzk-filecoin",
+];
 
 /// What a program may use: it chooses the backend and links the proof types.
 const PROGRAM_USES: &[&str] = &[

@@ -1,15 +1,16 @@
 //! `cuzk compile`.
 
-use cuzk_cs_witness::WitnessCS;
 use cuzk_pce::Pce;
+use cuzk_proof_api::Witnesses;
 use serde::Serialize;
 
 use crate::args::Compile;
 use crate::circuits::Circuit;
 use crate::console::Console;
 use crate::failure::{INPUT, failure};
+use crate::job::Ways;
 use crate::table::grouped;
-use crate::{job, places};
+use crate::{job, places, standing};
 
 /// What a compiled circuit is.
 #[derive(Serialize)]
@@ -28,6 +29,7 @@ pub struct Row {
     file: String,
     file_bytes: u64,
     compile_s: f64,
+    direct_witness: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     checked: Option<Checked>,
 }
@@ -37,6 +39,7 @@ pub struct Row {
 struct Checked {
     partition: usize,
     witness_s: f64,
+    witnesses: Ways,
     witness_bytes: usize,
     check_s: f64,
     satisfied: bool,
@@ -53,9 +56,15 @@ pub fn run(args: &Compile, console: &Console) -> anyhow::Result<()> {
     };
     let pce = &compiled.value;
     let file = cache.path(pce.hash);
+    let direct_witness = standing::validate(&circuit, pce, &cache, args.force, console)?.name();
     let checked = match &args.check {
         None => None,
-        Some(path) => Some(check(&circuit, pce, path, console)?),
+        Some(path) => {
+            let mut witnesses = standing::witnesses(pce, &cache)?;
+            let checked = check(&circuit, pce, path, &mut witnesses, console)?;
+            standing::keep(&witnesses, pce, &cache)?;
+            Some(checked)
+        }
     };
     let row = Row {
         circuit: circuit.spec.id,
@@ -72,6 +81,7 @@ pub fn run(args: &Compile, console: &Console) -> anyhow::Result<()> {
         file_bytes: std::fs::metadata(&file)?.len(),
         file: file.display().to_string(),
         compile_s: compiled.seconds,
+        direct_witness,
         checked,
     };
     console.result(&row, &text(&row))
@@ -81,6 +91,7 @@ fn check(
     circuit: &Circuit,
     pce: &Pce,
     path: &std::path::Path,
+    witnesses: &mut Witnesses<'_>,
     console: &Console,
 ) -> anyhow::Result<Checked> {
     let payload = job::read_payload(path)?;
@@ -95,9 +106,7 @@ fn check(
     }
     let id = circuit.spec.id;
     let witness = console.step(&format!("{id}: witness of partition 0"), |_| {
-        let mut cs = WitnessCS::default();
-        job.circuit(0)?.witness(&mut cs)?;
-        Ok::<_, anyhow::Error>(pce.pack(cs.into_assignment())?)
+        witnesses.make(&*job, 0)
     })?;
     let checked = console.step(&format!("{id}: checking every constraint"), |_| {
         pce.check(&witness.value)
@@ -105,6 +114,7 @@ fn check(
     Ok(Checked {
         partition: 0,
         witness_s: witness.seconds,
+        witnesses: Ways::of(witnesses),
         witness_bytes: witness.value.size_bytes(),
         check_s: checked.seconds,
         satisfied: true,
@@ -132,12 +142,14 @@ fn text(row: &Row) -> String {
             row.bytes_per_non_zero
         ),
         format!("  {} ({} bytes)", row.file, grouped(row.file_bytes)),
+        format!("  direct witness: {}", row.direct_witness),
     ];
     if let Some(checked) = &row.checked {
         lines.push(format!(
-            "  partition {}: witness in {:.2} s ({} bytes packed), all constraints satisfied (checked in {:.2} s)",
+            "  partition {}: witness in {:.2} s ({}, {} bytes packed), all constraints satisfied (checked in {:.2} s)",
             checked.partition,
             checked.witness_s,
+            checked.witnesses,
             grouped(checked.witness_bytes as u64),
             checked.check_s
         ));

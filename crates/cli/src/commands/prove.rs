@@ -9,7 +9,8 @@ use crate::args::Prove;
 use crate::circuits::Circuit;
 use crate::console::Console;
 use crate::failure::{USAGE, failure};
-use crate::{job, keys, places};
+use crate::job::{Proving, Ways};
+use crate::{job, keys, places, standing};
 
 #[derive(Serialize)]
 struct Row {
@@ -18,6 +19,7 @@ struct Row {
     proof: String,
     proof_bytes: usize,
     witness_s: f64,
+    witnesses: Ways,
     prove_s: f64,
     stages: Vec<Stages>,
 }
@@ -52,9 +54,19 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
     }
     let circuit = Circuit::named(job.circuit_id())?;
     let key = keys::open(&circuit, &places::key_store(&args.params)?, console)?;
-    let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
+    let cache = places::cache(&args.pce)?;
+    let pce = circuit.open(&cache, console)?.value;
     let prover = Prover::new(CpuBackend, &pce, &key)?;
-    let proved = job::prove(&*job, &prover, &partitions, args.check, console)?;
+    let mut witnesses = standing::witnesses(&pce, &cache)?;
+    let proving = Proving {
+        job: &*job,
+        prover: &prover,
+        check: args.check,
+        console,
+    };
+    let proved = proving.prove(&mut witnesses, &partitions);
+    standing::keep(&witnesses, &pce, &cache)?;
+    let proved = proved?;
     let bytes: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
     let answer = match args.partition {
         None => job.assemble(&bytes)?,
@@ -77,15 +89,17 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
         proof: args.out.display().to_string(),
         proof_bytes: answer.len(),
         witness_s: proved.witness_s,
+        witnesses: Ways::of(&witnesses),
         prove_s: proved.prove_s,
         stages: stages.collect(),
     };
     let text = format!(
-        "{}: {} of {} partitions proved and verified: witness {:.2} s, proof {:.2} s; {} ({} bytes)",
+        "{}: {} of {} partitions proved and verified: witness {:.2} s ({}), proof {:.2} s; {} ({} bytes)",
         row.circuit,
         row.partitions,
         job.partitions(),
         row.witness_s,
+        row.witnesses,
         row.prove_s,
         row.proof,
         row.proof_bytes
