@@ -141,6 +141,22 @@ pub const TABLE: &[Row] = &[
     ),
     row("cuzk-scheduler", &[], LIBRARY),
     row(
+        "cuzk-engine",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-cs-recording",
+            "cuzk-pce",
+            "cuzk-params",
+            "cuzk-groth16",
+            "cuzk-proof-api",
+            "cuzk-scheduler",
+            "cuzk-lease",
+        ],
+        LIBRARY,
+    ),
+    row(
         "cuzk-filecoin",
         &["cuzk-curve", "cuzk-r1cs", "cuzk-gadgets", "cuzk-proof-api"],
         PROOF,
@@ -153,6 +169,8 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-backend-cpu",
             "cuzk-cs-recording",
             "cuzk-cs-witness",
         ],
