@@ -155,7 +155,7 @@ fn run(pce: &Pce, key: &Parameters, partitions: usize, host: u64, device_bytes: 
 fn ten_partitions_under_a_budget_for_two() {
     let pce = Pce::record(Chain { x: None }).unwrap();
     let key = keygen::in_memory(&CpuBackend, &pce, &mut OsRng).unwrap();
-    let footprint = Footprint::plain(pce.r1cs());
+    let footprint = Footprint::plain(pce.r1cs()).unwrap();
     let device = footprint.device_resident + footprint.device_work;
     let two = footprint.host_resident + 2 * footprint.host_witness;
     let alone = run(&pce, &key, 1, two, device);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
 use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses};
-use cuzk_r1cs::{CompactR1cs, PackedWitness};
+use cuzk_r1cs::{CompactR1cs, PackedWitness, R1csError};
 use cuzk_scheduler::{CircuitId, UnitId};
 
 use super::pool::guarded;
@@ -56,7 +56,7 @@ pub(crate) struct Prepare {
     pub(crate) circuit: CircuitId,
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<dyn Source>,
-    pub(crate) footprint: fn(&CompactR1cs) -> Footprint,
+    pub(crate) footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
 }
 
 impl Prepare {
@@ -68,7 +68,7 @@ impl Prepare {
                 Some(pce) => pce,
                 None => self.source.compile(&self.name).map_err(text)?,
             };
-            Ok((self.footprint)(&pce))
+            (self.footprint)(&pce).map_err(|error| error.to_string())
         });
         drop(report.send(Message::Prepared {
             circuit,
