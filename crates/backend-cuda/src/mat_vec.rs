@@ -8,7 +8,7 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use cuzk_r1cs::{Column, CompactR1cs, Matrix, PackedWitness, Shape};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{Element, Vector, elements};
 
 /// Marks a column that is an aux variable whose value is a bit.
@@ -138,12 +138,14 @@ impl MatVec for CudaBackend {
 
     fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Matrices, BackendError> {
         let coefficients = elements(&r1cs.coefficients);
-        Ok(Matrices {
-            shape: r1cs.shape,
-            slots: r1cs.slots(),
-            coefficients: self.stream.upload(coefficients).map_err(failure)?,
-            a: self.load_rows(&r1cs, Matrix::A)?,
-            b: self.load_rows(&r1cs, Matrix::B)?,
+        self.resident(|loader| {
+            Ok(Matrices {
+                shape: r1cs.shape,
+                slots: r1cs.slots(),
+                coefficients: loader.stream.upload(coefficients).map_err(failure)?,
+                a: loader.load_rows(&r1cs, Matrix::A)?,
+                b: loader.load_rows(&r1cs, Matrix::B)?,
+            })
         })
     }
 

@@ -8,7 +8,7 @@ use group::Group as _;
 use super::sort::ScalarList;
 use super::{Plan, Points, kernels, xyzz_words};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 
 /// Chunks of the list of digits: enough to fill the largest device several times.
 const CHUNKS: usize = 1 << 19;

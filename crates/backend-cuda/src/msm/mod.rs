@@ -13,7 +13,7 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use cuzk_r1cs::{CompactR1cs, VariableSet};
 use std::sync::Arc;
 
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
@@ -145,7 +145,7 @@ impl Msm for CudaBackend {
     type Query<G: Group> = Query<G>;
 
     fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Points<G>, BackendError> {
-        self.load_points(&points)
+        self.resident(|loader| loader.load_points(&points))
     }
 
     fn load_query<G: Group>(
@@ -154,7 +154,7 @@ impl Msm for CudaBackend {
         variables: Arc<VariableSet>,
         r1cs: &CompactR1cs,
     ) -> Result<Query<G>, BackendError> {
-        Query::load(self, &points, variables, r1cs)
+        self.resident(|loader| Query::load(loader, &points, variables, r1cs))
     }
 
     fn msm<G: Group>(

@@ -7,7 +7,7 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use super::sort::Entries;
 use super::{Plan, Points, affine_words, kernels};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 
 /// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.
 const MIN_ITEMS: usize = 1 << 19;
@@ -45,7 +45,7 @@ impl CudaBackend {
         entries.count >= MIN_ITEMS
             && entries.count < 1 << 31
             && entries.count > MIN_MEAN * plan.buckets()
-            && bytes < self.stream.device().info().memory_total / 2
+            && bytes < self.stream.device().memory().0 / 2
     }
 
     /// Halves the lists of digits until they are short.

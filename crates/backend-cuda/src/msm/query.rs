@@ -10,7 +10,7 @@ use group::Group as _;
 
 use super::sort::ScalarList;
 use super::{Points, kernels, xyzz_words};
-use crate::backend::failure;
+use crate::error::failure;
 use crate::mat_vec::{halves, length};
 use crate::{CudaBackend, Witness};
 

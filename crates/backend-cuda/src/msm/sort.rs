@@ -5,7 +5,7 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 
 use super::Plan;
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::Element;
 
 /// Values that one block of the scan takes.
