@@ -5,7 +5,7 @@ use cuzk_curve::{Fr, Group};
 use cuzk_gpu::{Argument, Buffer, Grid};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{coordinates, coordinates_to_words, elements};
 use crate::msm::{affine_words, kernels};
 

@@ -10,7 +10,7 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use cuzk_r1cs::{CompactR1cs, PackedWitness, Shape};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{Element, Vector, elements};
 use blocks::{BlockRows, Blocks, Instance};
 
@@ -132,18 +132,20 @@ impl MatVec for CudaBackend {
     fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Matrices, BackendError> {
         let blocks = Blocks::new(&r1cs)?;
         let instances: Vec<[u32; 4]> = blocks.instances.iter().map(Instance::words).collect();
-        let stream = &self.stream;
         let coefficients = elements(&r1cs.coefficients);
-        Ok(Matrices {
-            shape: r1cs.shape,
-            slots: r1cs.slots(),
-            coefficients: stream.upload(coefficients).map_err(failure)?,
-            a: self.load_rows(&blocks.a)?,
-            b: self.load_rows(&blocks.b)?,
-            instances: stream.upload(&instances).map_err(failure)?,
-            variables: stream.upload(&blocks.slots).map_err(failure)?,
-            tiles: stream.upload(&blocks.tiles).map_err(failure)?,
-            classes: stream.upload(&classes(&r1cs)).map_err(failure)?,
+        self.resident(|loader| {
+            let stream = &loader.stream;
+            Ok(Matrices {
+                shape: r1cs.shape,
+                slots: r1cs.slots(),
+                coefficients: stream.upload(coefficients).map_err(failure)?,
+                a: loader.load_rows(&blocks.a)?,
+                b: loader.load_rows(&blocks.b)?,
+                instances: stream.upload(&instances).map_err(failure)?,
+                variables: stream.upload(&blocks.slots).map_err(failure)?,
+                tiles: stream.upload(&blocks.tiles).map_err(failure)?,
+                classes: stream.upload(&classes(&r1cs)).map_err(failure)?,
+            })
         })
     }
 

@@ -261,12 +261,12 @@ impl Builder<'_> {
 fn expanded_terms(matrices: &Matrices, limit: usize) -> Vec<Option<usize>> {
     let mut all: Vec<Option<usize>> = Vec::with_capacity(matrices.templates().len());
     for template in matrices.templates() {
-        let called = calls(template).map(|call| all[call]);
+        let mut called = calls(template).map(|call| all[call]);
         let own = [Matrix::A, Matrix::B].map(|matrix| template.own(matrix).terms() as usize);
         let rows = template.rows() as usize;
         // Rows without terms count too, since they take room.
-        let terms = called.fold(Some(own[0] + own[1] + rows), |sum, called| {
-            sum?.checked_add(called?)
+        let terms = called.try_fold(own[0] + own[1] + rows, |sum, called| {
+            sum.checked_add(called?)
         });
         all.push(terms.filter(|&terms| terms <= limit));
     }

@@ -6,9 +6,9 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use group::Group as _;
 
 use super::sort::{Entries, ScalarList, Selection, first_bucket, part_buckets};
-use super::{Plan, Points, kernels, xyzz_words};
+use super::{Part, Plan, Points, kernels, xyzz_words};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::coordinate_words;
 
 /// Chunks of the list of digits: enough to fill the largest device several times.
@@ -40,12 +40,15 @@ impl CudaBackend {
         // The last is that of the selected points.
         let buckets = self.stream.zeros::<u64>((plan.buckets() + 1) * words);
         let buckets = buckets.map_err(failure)?;
-        let memory = self.stream.device().info().memory_total;
-        let limit = memory / 4 / (WORKSPACE * 8 * coordinate_words::<G>());
+        let (available, _) = self.device().memory();
+        let limit = available / 2 / (WORKSPACE * 8 * coordinate_words::<G>());
         let mut parts = plan.parts(list.count, limit.min(MAX_ENTRIES));
         if parts.is_empty() {
             // Without scalars one part is left for the selection.
-            parts = Plan { tables: 1, ..plan }.parts(0, 1);
+            parts.push(Part {
+                windows: 0..plan.windows,
+                scalars: 0..0,
+            });
         }
         for (index, part) in parts.iter().enumerate() {
             // The last part's buckets end where the plan's do.

@@ -7,7 +7,7 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use super::sort::Entries;
 use super::{Points, affine_words, kernels};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::coordinate_words;
 
 /// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.

@@ -4,7 +4,7 @@ use cuzk_backend::BackendError;
 use cuzk_gpu::{Argument, Buffer, Grid};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 
 /// Values that one block of the scan takes.
 const SCAN_TILE: usize = 4096;
@@ -44,7 +44,7 @@ impl CudaBackend {
         self.stream
             .copy(buffer, index, &value, 0, 1)
             .map_err(failure)?;
-        let mut host = [0];
+        let mut host = [0u32];
         self.stream.download(&value, &mut host).map_err(failure)?;
         Ok(host[0] as usize)
     }

@@ -5,8 +5,9 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 
 use super::{Part, Plan};
 use crate::CudaBackend;
-use crate::backend::failure;
-use crate::memory::{Element, length};
+use crate::error::failure;
+use crate::mat_vec::length;
+use crate::memory::Element;
 
 /// Buckets of a partition at most, as a power of two: a block counts them in shared memory.
 const MAX_LOG_PARTITION: u32 = 11;
