@@ -4,6 +4,7 @@ mod buckets;
 mod pairs;
 mod plan;
 mod query;
+mod scan;
 mod sort;
 mod sum;
 
@@ -17,7 +18,7 @@ use crate::error::failure;
 use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
-pub use plan::Plan;
+pub use plan::{Part, Plan};
 pub use query::Query;
 
 /// The kernels' names for a group.
@@ -25,35 +26,46 @@ pub(crate) struct Kernels {
     accumulate: &'static str,
     accumulate_affine: &'static str,
     accumulate_partial: &'static str,
-    slopes_digits: &'static str,
-    slopes_sums: &'static str,
+    digits: PairKernels,
+    sums: PairKernels,
     invert: &'static str,
-    add_digits: &'static str,
-    add_sums: &'static str,
     reduce: &'static str,
     fold: &'static str,
     fold_threads: u32,
-    sum_selected: &'static str,
     decode: &'static str,
+    double: &'static str,
     jacobian: &'static str,
     pub(crate) multiples: &'static str,
     pub(crate) multiply: &'static str,
+}
+
+/// Kernels of a round of pairs, by what its items are.
+pub(crate) struct PairKernels {
+    slopes: &'static str,
+    add: &'static str,
+    copy: &'static str,
 }
 
 const G1_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g1",
     accumulate_affine: "msm_accumulate_affine_g1",
     accumulate_partial: "msm_accumulate_partial_g1",
-    slopes_digits: "pairs_slopes_digits_g1",
-    slopes_sums: "pairs_slopes_sums_g1",
+    digits: PairKernels {
+        slopes: "pairs_slopes_digits_g1",
+        add: "pairs_add_digits_g1",
+        copy: "pairs_copy_digits_g1",
+    },
+    sums: PairKernels {
+        slopes: "pairs_slopes_sums_g1",
+        add: "pairs_add_sums_g1",
+        copy: "pairs_copy_sums_g1",
+    },
     invert: "pairs_invert_g1",
-    add_digits: "pairs_add_digits_g1",
-    add_sums: "pairs_add_sums_g1",
     reduce: "msm_reduce_g1",
     fold: "msm_fold_g1",
     fold_threads: 128,
-    sum_selected: "msm_sum_selected_g1",
     decode: "msm_decode_g1",
+    double: "msm_double_g1",
     jacobian: "msm_jacobian_g1",
     multiples: "fixed_base_multiples_g1",
     multiply: "fixed_base_multiply_g1",
@@ -63,16 +75,22 @@ const G2_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g2",
     accumulate_affine: "msm_accumulate_affine_g2",
     accumulate_partial: "msm_accumulate_partial_g2",
-    slopes_digits: "pairs_slopes_digits_g2",
-    slopes_sums: "pairs_slopes_sums_g2",
+    digits: PairKernels {
+        slopes: "pairs_slopes_digits_g2",
+        add: "pairs_add_digits_g2",
+        copy: "pairs_copy_digits_g2",
+    },
+    sums: PairKernels {
+        slopes: "pairs_slopes_sums_g2",
+        add: "pairs_add_sums_g2",
+        copy: "pairs_copy_sums_g2",
+    },
     invert: "pairs_invert_g2",
-    add_digits: "pairs_add_digits_g2",
-    add_sums: "pairs_add_sums_g2",
     reduce: "msm_reduce_g2",
     fold: "msm_fold_g2",
     fold_threads: 64,
-    sum_selected: "msm_sum_selected_g2",
     decode: "msm_decode_g2",
+    double: "msm_double_g2",
     jacobian: "msm_jacobian_g2",
     multiples: "fixed_base_multiples_g2",
     multiply: "fixed_base_multiply_g2",
@@ -96,47 +114,114 @@ pub(crate) fn xyzz_words<G: Group>() -> usize {
     4 * coordinate_words::<G>()
 }
 
-/// Points in a device's memory, affine and in Montgomery form.
+/// Points in a device's memory, affine and in Montgomery form, then their multiples in further tables.
 #[derive(Debug)]
 pub struct Points<G: Group> {
     pub(crate) words: Buffer<u64>,
     pub(crate) len: usize,
+    /// How the points that are multiplied by scalars are cut, whose multiples there are.
+    pub(crate) plan: Plan,
     group: std::marker::PhantomData<G>,
 }
 
+/// The part of a device's free memory that one load's tables may take.
+const TABLE_MEMORY: usize = 8;
+/// Multiplications of fewer points do not pay for tables.
+const MIN_TABULATED: usize = 1 << 10;
+/// More tables than any plan has windows.
+const ALL_TABLES: u32 = 128;
+/// Points of a thread that makes a table.
+const TABLE_BATCH: usize = 8;
+
 impl CudaBackend {
-    /// Decodes points on the device.
-    fn load_points<G: Group>(&self, points: &EncodedPoints<G>) -> Result<Points<G>, BackendError> {
+    /// [`Msm::load_bases`] with so many tables at most, the points themselves among them.
+    pub fn load_bases_with_tables<G: Group>(
+        &self,
+        points: &EncodedPoints<G>,
+        most_tables: u32,
+    ) -> Result<Points<G>, BackendError> {
+        self.resident(|loader| loader.load_points(points, None, most_tables))
+    }
+
+    /// The number of tables of so many points that pay and fit, the points themselves among them.
+    fn tables_that_fit<G: Group>(&self, count: usize) -> u32 {
+        if count < MIN_TABULATED {
+            return 1;
+        }
+        let (available, _) = self.device().memory();
+        let tables = available / TABLE_MEMORY / (count * affine_words::<G>() * 8);
+        tables.saturating_add(1).min(ALL_TABLES as usize) as u32
+    }
+
+    /// Decodes points on the device, and makes tables of those in `tabulated`, or of all without such a list.
+    pub(crate) fn load_points<G: Group>(
+        &self,
+        points: &EncodedPoints<G>,
+        tabulated: Option<&Buffer<u32>>,
+        most_tables: u32,
+    ) -> Result<Points<G>, BackendError> {
         let len = points.len();
+        let count = tabulated.map_or(len, Buffer::len);
+        let plan = Plan::new(count, most_tables);
         // An entry of a bucket's list names a point in 31 bits.
-        if len >= 1 << 31 {
+        let all = len.saturating_add(count.saturating_mul(plan.tables as usize - 1));
+        if all >= 1 << 31 {
             return Err(BackendError::Length {
                 what: "points of a multi-scalar multiplication (at most)",
                 wanted: (1 << 31) - 1,
-                found: len,
+                found: all,
             });
         }
-        let words = self
-            .stream
-            .alloc(len * affine_words::<G>())
-            .map_err(failure)?;
+        let words = self.stream.alloc(all * affine_words::<G>());
+        let words = words.map_err(failure)?;
         let encoded = self.stream.upload::<u8>(points.bytes()).map_err(failure)?;
         let arguments = [
             Argument::from(&encoded),
             (len as u32).into(),
             (&words).into(),
         ];
-        // SAFETY: an encoded point and a point in memory form both have two coordinates of as many bytes.
-        unsafe {
-            self.stream
-                .launch(kernels::<G>().decode, Grid::over(len, 128), &arguments)
-        }
-        .map_err(failure)?;
-        Ok(Points {
+        // An encoded point and a point in memory form both have two coordinates of as many bytes.
+        self.launch(kernels::<G>().decode, Grid::over(len, 128), &arguments)?;
+        drop(encoded);
+        let points = Points {
             words,
             len,
+            plan,
             group: std::marker::PhantomData,
-        })
+        };
+        self.make_tables(&points, tabulated, count)?;
+        Ok(points)
+    }
+
+    /// Makes the second table from the points, and each further one from that before it.
+    fn make_tables<G: Group>(
+        &self,
+        points: &Points<G>,
+        tabulated: Option<&Buffer<u32>>,
+        count: usize,
+    ) -> Result<(), BackendError> {
+        let words = affine_words::<G>();
+        let table = |t: usize| Argument::at(&points.words, (points.len + (t - 1) * count) * words);
+        for t in 1..points.plan.tables as usize {
+            let (source, list) = match t {
+                1 => (
+                    Argument::from(&points.words),
+                    tabulated.map_or_else(Argument::null, Argument::from),
+                ),
+                _ => (table(t - 1), Argument::null()),
+            };
+            let doublings = points.plan.width * points.plan.groups();
+            let arguments = [
+                source,
+                list,
+                (count as u32).into(),
+                doublings.into(),
+                table(t),
+            ];
+            let grid = Grid::over(count.div_ceil(TABLE_BATCH), 128);
+            self.launch(kernels::<G>().double, grid, &arguments)?;
+        }
+        Ok(())
     }
 }
 
@@ -145,7 +230,8 @@ impl Msm for CudaBackend {
     type Query<G: Group> = Query<G>;
 
     fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Points<G>, BackendError> {
-        self.resident(|loader| loader.load_points(&points))
+        let tables = self.tables_that_fit::<G>(points.len());
+        self.load_bases_with_tables(&points, tables)
     }
 
     fn load_query<G: Group>(
@@ -174,8 +260,10 @@ impl Msm for CudaBackend {
             slots: None,
             points: None,
             count: bases.len,
+            plan: bases.plan,
+            multiples: bases.len,
         };
-        self.multiply_scalars(bases, &list)
+        self.multiply_scalars(bases, &list, None)
     }
 
     fn msm_query<G: Group>(

@@ -4,18 +4,14 @@ use std::sync::Arc;
 
 use cuzk_backend::BackendError;
 use cuzk_curve::{EncodedPoints, Group};
-use cuzk_gpu::{Buffer, Grid};
+use cuzk_gpu::Buffer;
 use cuzk_r1cs::{CompactR1cs, VariableSet};
-use group::Group as _;
 
-use super::sort::ScalarList;
-use super::{Points, kernels, xyzz_words};
+use super::sort::{ScalarList, Selection};
+use super::{Plan, Points};
 use crate::error::failure;
 use crate::mat_vec::{halves, length};
 use crate::{CudaBackend, Witness};
-
-/// Threads of a selected sum at most, a power of two.
-const MAX_SELECTORS: usize = 1 << 17;
 
 /// The points of a query and the variables that they belong to.
 #[derive(Debug)]
@@ -57,13 +53,15 @@ impl<G: Group> Query<G> {
         }
         let (field_points, field_slots) = fields(&variables, r1cs);
         let stream = &backend.stream;
+        let tables = backend.tables_that_fit::<G>(field_points.len());
+        let field_points = stream.upload(&field_points).map_err(failure)?;
         Ok(Self {
-            points: backend.load_points(points)?,
+            points: backend.load_points(points, Some(&field_points), tables)?,
             slots: r1cs.slots(),
             aux: stream.upload(&words).map_err(failure)?,
             before: stream.upload(&host_before).map_err(failure)?,
             host_before,
-            field_points: stream.upload(&field_points).map_err(failure)?,
+            field_points,
             field_slots: stream.upload(&field_slots).map_err(failure)?,
             variables,
         })
@@ -86,51 +84,24 @@ impl<G: Group> Query<G> {
             packed.bits().len(),
         )?;
         length("slots of the witness", self.slots, packed.slots().len())?;
-        let bits = self.sum_bits(backend, witness)?;
         let fields = ScalarList {
             scalars: &witness.slots,
             slots: Some(&self.field_slots),
             points: Some(&self.field_points),
             count: self.field_points.len(),
+            plan: self.points.plan,
+            multiples: self.points.len,
         };
-        let sum = bits + backend.multiply_scalars(&self.points, &fields)?;
+        let bits = Selection {
+            variables: &self.aux,
+            bits: &witness.bits,
+            before: &self.before,
+        };
+        let sum = backend.multiply_scalars(&self.points, &fields, Some(&bits))?;
         if packed.escapes().is_empty() {
             return Ok(sum);
         }
         Ok(sum + self.multiply_escapes(backend, witness)?)
-    }
-
-    /// The sum of the points whose variable is a bit that is one.
-    fn sum_bits(
-        &self,
-        backend: &CudaBackend,
-        witness: &Witness,
-    ) -> Result<G::Projective, BackendError> {
-        let words = self.aux.len();
-        if words == 0 {
-            return Ok(G::Projective::identity());
-        }
-        let threads = words.next_power_of_two().clamp(128, MAX_SELECTORS);
-        let out = backend
-            .stream
-            .alloc(threads * xyzz_words::<G>())
-            .map_err(failure)?;
-        let arguments = [
-            (&self.points.words).into(),
-            (&self.aux).into(),
-            (&witness.bits).into(),
-            (&self.before).into(),
-            (words as u32).into(),
-            (&out).into(),
-        ];
-        backend.launch(
-            kernels::<G>().sum_selected,
-            Grid::over(threads, 128),
-            &arguments,
-        )?;
-        let sum = backend.fold::<G>(out, 1, threads)?;
-        let sums = backend.results::<G>(&sum, 1)?;
-        Ok(sums.into_iter().sum())
     }
 
     /// The sum over variables that should have been bits and are not.
@@ -156,8 +127,10 @@ impl<G: Group> Query<G> {
             slots: Some(&slots),
             points: Some(&points),
             count: points.len(),
+            plan: Plan::new(points.len(), 1),
+            multiples: 0,
         };
-        backend.multiply_scalars(&self.points, &list)
+        backend.multiply_scalars(&self.points, &list, None)
     }
 }
 
