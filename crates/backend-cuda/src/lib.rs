@@ -12,6 +12,7 @@ mod mat_vec;
 mod memory;
 pub mod msm;
 mod ntt;
+mod residency;
 
 pub use backend::CudaBackend;
 pub use cuzk_gpu::{DeviceInfo, GpuError};
