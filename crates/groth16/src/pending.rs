@@ -58,35 +58,18 @@ pub struct Pending<B: Backend> {
 /// The sums, or `None` where the work was cancelled, and what the stages took.
 type Outcome = (Option<Sums>, Stages);
 
-/// What computes the sums of a witness, unless the function that it is given says that it is cancelled.
-pub(crate) trait Work:
-    FnOnce(
-        &Arc<PackedWitness>,
-        &dyn Fn() -> bool,
-        &mut Stages,
-    ) -> Result<Option<Sums>, Groth16Error>
-    + Send
-    + 'static
-{
-}
-
-impl<F> Work for F where
-    F: FnOnce(
-            &Arc<PackedWitness>,
-            &dyn Fn() -> bool,
-            &mut Stages,
-        ) -> Result<Option<Sums>, Groth16Error>
-        + Send
-        + 'static
-{
-}
-
 impl<B: Backend> Pending<B> {
     pub(crate) fn spawn(
         inner: Arc<Inner<B>>,
         witness: Arc<PackedWitness>,
         blinding: Blinding,
-        sums: impl Work,
+        sums: impl FnOnce(
+            &Arc<PackedWitness>,
+            &dyn Fn() -> bool,
+            &mut Stages,
+        ) -> Result<Option<Sums>, Groth16Error>
+        + Send
+        + 'static,
     ) -> Result<Self, Groth16Error> {
         let cancelled = Arc::new(AtomicBool::new(false));
         let (input, stop) = (Arc::clone(&witness), Arc::clone(&cancelled));

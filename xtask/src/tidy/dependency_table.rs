@@ -86,7 +86,7 @@ pub const TABLE: &[Row] = &[
     row("cuzk-lease", &[], LIBRARY),
     row("cuzk-r1cs", &["cuzk-curve"], LIBRARY),
     row("cuzk-backend", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
-    row("cuzk-gpu", &[], DEVICE),
+    row("cuzk-gpu", &["cuzk-lease"], DEVICE),
     row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
@@ -110,6 +110,7 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-kernels",
+            "cuzk-lease",
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-gpu",
