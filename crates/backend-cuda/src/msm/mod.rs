@@ -124,6 +124,13 @@ pub struct Points<G: Group> {
     group: std::marker::PhantomData<G>,
 }
 
+impl<G: Group> Points<G> {
+    /// How multiplications of these points are cut.
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+}
+
 /// The part of a device's free memory that one load's tables may take.
 const TABLE_MEMORY: usize = 8;
 /// Multiplications of fewer points do not pay for tables.
