@@ -1,6 +1,7 @@
 //! Which devices the built kernels run on.
 
 use cuzk_gpu::{DeviceInfo, GpuError};
+use cuzk_kernels::NotBuilt;
 use serde::Deserialize;
 
 use crate::OpenError;
@@ -31,6 +32,11 @@ struct Manifest {
     architectures: Vec<u32>,
 }
 
+/// Whether this program was built with kernels.
+pub fn built() -> Result<(), NotBuilt> {
+    cuzk_kernels::images().map(|_| ())
+}
+
 /// All devices that the driver sees, with their free memory and whether the built kernels fit.
 pub fn survey() -> Result<Vec<Survey>, GpuError> {
     let devices = cuzk_gpu::devices()?.into_iter();
@@ -47,7 +53,7 @@ pub fn survey() -> Result<Vec<Survey>, GpuError> {
 /// How a device runs the built kernels.
 pub fn fit(info: &DeviceInfo) -> Result<Fit, OpenError> {
     let manifest: Manifest =
-        serde_json::from_str(cuzk_kernels::manifest()?).map_err(|_| cuzk_kernels::NotBuilt)?;
+        serde_json::from_str(cuzk_kernels::manifest()?).map_err(|_| NotBuilt)?;
     choose(info.architecture(), &manifest.architectures).ok_or_else(|| OpenError::Architecture {
         device: info.ordinal,
         name: info.name.clone(),

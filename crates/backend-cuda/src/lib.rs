@@ -14,7 +14,9 @@ pub mod msm;
 mod ntt;
 
 pub use backend::CudaBackend;
+pub use cuzk_gpu::{DeviceInfo, GpuError};
+pub use cuzk_kernels::NotBuilt;
 pub use error::OpenError;
-pub use fit::{Fit, Survey, survey};
+pub use fit::{Fit, Survey, built, survey};
 pub use mat_vec::{Matrices, Witness};
 pub use memory::Vector;

@@ -1,9 +1,10 @@
 //! From a payload to a job, and from a job to proofs.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use anyhow::Context;
-use cuzk_backend_cpu::CpuBackend;
+use cuzk_backend::Backend;
 use cuzk_cs_witness::WitnessCS;
 use cuzk_groth16::{Blinding, Pending, Proved, Prover};
 use cuzk_proof_api::{Job, Request, by_id};
@@ -48,10 +49,11 @@ pub struct ProvedJob {
     pub prove_s: f64,
 }
 
-/// Proves partitions of a job. The next partition's witness is made while the last one's proof is under way.
-pub fn prove(
+/// Proves partitions of a job, on each prover in turn. The next partition's witness is made while the last ones' proofs
+/// are under way, one a prover.
+pub fn prove<B: Backend>(
     job: &dyn Job,
-    prover: &Prover<CpuBackend>,
+    provers: &[Prover<B>],
     partitions: &[usize],
     check: bool,
     console: &Console,
@@ -62,8 +64,8 @@ pub fn prove(
         witness_s: 0.0,
         prove_s: 0.0,
     };
-    let mut pending: Option<(usize, Pending<CpuBackend>)> = None;
-    for &partition in partitions {
+    let mut pending: VecDeque<(usize, Pending<B>)> = VecDeque::new();
+    for (&partition, prover) in partitions.iter().zip(provers.iter().cycle()) {
         let what = format!("{id}: witness of partition {partition}");
         let made = console.step(&what, |_| witness(job, prover, partition))?;
         done.witness_s += made.seconds;
@@ -71,21 +73,23 @@ pub fn prove(
             let what = format!("{id}: checking every constraint of partition {partition}");
             console.step(&what, |_| prover.r1cs().check(&made.value))?;
         }
-        if let Some(previous) = pending.take() {
-            finish(previous, &mut done, id, console)?;
+        if pending.len() == provers.len()
+            && let Some(oldest) = pending.pop_front()
+        {
+            finish(oldest, &mut done, id, console)?;
         }
         let started = prover.start(made.value, Blinding::random(&mut OsRng))?;
-        pending = Some((partition, started));
+        pending.push_back((partition, started));
     }
-    if let Some(last) = pending {
+    for last in pending {
         finish(last, &mut done, id, console)?;
     }
     Ok(done)
 }
 
-fn witness(
+fn witness<B: Backend>(
     job: &dyn Job,
-    prover: &Prover<CpuBackend>,
+    prover: &Prover<B>,
     partition: usize,
 ) -> anyhow::Result<PackedWitness> {
     let mut cs = WitnessCS::default();
@@ -93,8 +97,8 @@ fn witness(
     Ok(cs.into_assignment().pack(prover.r1cs())?)
 }
 
-fn finish(
-    (partition, pending): (usize, Pending<CpuBackend>),
+fn finish<B: Backend>(
+    (partition, pending): (usize, Pending<B>),
     done: &mut ProvedJob,
     id: &str,
     console: &Console,

@@ -155,7 +155,7 @@ pub const TABLE: &[Row] = &[
         ],
         &[&TOKIO, &CUDA, &FILECOIN],
     ),
-    row("cuzk-cli", PROGRAM_USES, PROOF),
+    row("cuzk-cli", CLI_USES, &[&TOKIO]),
     row("cuzk-bench", BENCH_USES, PROOF),
     row("cuzk-fuzz", PROGRAM_USES, PROOF),
     row("xtask", &[], LIBRARY),
@@ -172,6 +172,24 @@ const PROGRAM_USES: &[&str] = &[
     "cuzk-cs-witness",
     "cuzk-backend",
     "cuzk-backend-cpu",
+    "cuzk-pce",
+    "cuzk-params",
+    "cuzk-groth16",
+    "cuzk-proof-api",
+    "cuzk-plugins",
+    "cuzk-synth",
+    "cuzk-testing",
+];
+
+/// What the command may use: a program's crates, and the CUDA backend, which needs no CUDA to be built.
+const CLI_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-cs-recording",
+    "cuzk-cs-witness",
+    "cuzk-backend",
+    "cuzk-backend-cpu",
+    "cuzk-backend-cuda",
     "cuzk-pce",
     "cuzk-params",
     "cuzk-groth16",

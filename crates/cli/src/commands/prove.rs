@@ -1,11 +1,15 @@
 //! `cuzk prove`.
 
 use anyhow::Context;
+use cuzk_backend::Backend;
 use cuzk_backend_cpu::CpuBackend;
-use cuzk_groth16::Prover;
+use cuzk_params::Parameters;
+use cuzk_pce::Pce;
+use cuzk_proof_api::Job;
 use serde::Serialize;
 
 use crate::args::Prove;
+use crate::backend::{self, Chosen};
 use crate::circuits::Circuit;
 use crate::console::Console;
 use crate::failure::{USAGE, failure};
@@ -14,6 +18,7 @@ use crate::{job, keys, places};
 #[derive(Serialize)]
 struct Row {
     circuit: &'static str,
+    backend: String,
     partitions: usize,
     proof: String,
     proof_bytes: usize,
@@ -35,6 +40,27 @@ struct Stages {
     verify_s: f64,
 }
 
+/// What is proved, whatever the backend.
+struct Proving<'a> {
+    job: &'a dyn Job,
+    circuit: &'a Circuit,
+    pce: &'a Pce,
+    key: &'a Parameters,
+    partitions: &'a [usize],
+    check: bool,
+}
+
+impl Proving<'_> {
+    fn on<B: Backend + Clone>(
+        &self,
+        backends: &[B],
+        console: &Console,
+    ) -> anyhow::Result<job::ProvedJob> {
+        let provers = keys::load(backends, self.circuit, self.pce, self.key, console)?;
+        job::prove(self.job, &provers, self.partitions, self.check, console)
+    }
+}
+
 /// Proves a payload.
 pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
     let payload = job::read_payload(&args.payload)?;
@@ -47,14 +73,25 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
             return Err(failure(USAGE, message));
         }
     };
+    let chosen = backend::choose(&args.backend, console)?;
     if args.check {
         console.step("checking the vanilla proofs", |_| job.self_check())?;
     }
     let circuit = Circuit::named(job.circuit_id())?;
     let key = keys::open(&circuit, &places::key_store(&args.params)?, console)?;
     let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
-    let prover = Prover::new(CpuBackend, &pce, &key)?;
-    let proved = job::prove(&*job, &prover, &partitions, args.check, console)?;
+    let prove = Proving {
+        job: &*job,
+        circuit: &circuit,
+        pce: &pce,
+        key: &key,
+        partitions: &partitions,
+        check: args.check,
+    };
+    let proved = match &chosen {
+        Chosen::Cpu => prove.on(&[CpuBackend], console)?,
+        Chosen::Cuda(devices) => prove.on(devices, console)?,
+    };
     let bytes: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
     let answer = match args.partition {
         None => job.assemble(&bytes)?,
@@ -73,6 +110,7 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
     });
     let row = Row {
         circuit: circuit.spec.id,
+        backend: chosen.name(),
         partitions: partitions.len(),
         proof: args.out.display().to_string(),
         proof_bytes: answer.len(),
@@ -81,10 +119,11 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
         stages: stages.collect(),
     };
     let text = format!(
-        "{}: {} of {} partitions proved and verified: witness {:.2} s, proof {:.2} s; {} ({} bytes)",
+        "{}: {} of {} partitions proved on {} and verified: witness {:.2} s, proof {:.2} s; {} ({} bytes)",
         row.circuit,
         row.partitions,
         job.partitions(),
+        row.backend,
         row.witness_s,
         row.prove_s,
         row.proof,
