@@ -6,8 +6,9 @@ mod report;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -47,18 +48,32 @@ pub fn run(options: &Options) -> Result<()> {
         fs::remove_dir_all(&built).with_context(|| format!("cannot empty {}", built.display()))?;
     }
     fs::create_dir_all(&built)?;
-    let mut usages = Vec::new();
-    for unit in files(&kernels.join("src"), "cu")? {
-        let name = unit_name(&kernels.join("src"), &unit)?;
-        println!("{name}");
+    let sources = kernels.join("src");
+    let compilation = |unit: &PathBuf| {
         let mut command = Command::new(&compiler.path);
         command.args(FLAGS).args(architecture_flags(&options.arch));
-        command.arg("-I").arg(kernels.join("include")).arg(&unit);
+        command.arg("-I").arg(kernels.join("include")).arg(unit);
+        let name = unit_name(&sources, unit)?;
+        println!("{name}");
         command
             .arg("-o")
-            .arg(built.join(&name).with_extension("fatbin"));
-        usages.extend(compile(&mut command)?);
-    }
+            .arg(built.join(name).with_extension("fatbin"));
+        compile(&mut command)
+    };
+    // The units are few, and most of the time goes into two of them: all at once.
+    let units = files(&sources, "cu")?;
+    let mut usages = thread::scope(|scope| {
+        let running: Vec<_> = units
+            .iter()
+            .map(|unit| scope.spawn(|| compilation(unit)))
+            .collect();
+        let ended = running.into_iter().map(|run| {
+            run.join()
+                .unwrap_or_else(|_| bail!("a compilation ended without a result"))
+        });
+        ended.collect::<Result<Vec<_>>>()
+    })?
+    .concat();
     usages.sort();
     report::print(&usages);
     let manifest = json!({

@@ -43,7 +43,7 @@ template <class F> struct BucketSink {
     uint32_t *keys;
     Xyzz<F> *sums;
     uint32_t chunk;
-    __device__ __forceinline__ void done(uint32_t bucket, const Xyzz<F> &sum) {
+    __device__ __noinline__ void done(uint32_t bucket, const Xyzz<F> &sum) {
         if (sum.is_infinity()) return;
         Xyzz<F> before = load(buckets + bucket);
         before.add(sum);
@@ -79,7 +79,7 @@ __device__ __forceinline__ void reduce(const Xyzz<F> *buckets, uint32_t log_buck
         weighted.add(sum);
     }
     uint32_t before = (thread & ((1u << log_threads) - 1)) << log_length;
-    weighted.add(sum.times(before));
+    weighted.merge(sum.times(before));
     store(out + thread, weighted);
 }
 
@@ -89,12 +89,12 @@ __device__ __forceinline__ void fold(const Xyzz<F> *values, uint32_t length, Xyz
     __shared__ Xyzz<F> shared[THREADS];
     const Xyzz<F> *row = values + (uint64_t)blockIdx.x * length;
     Xyzz<F> sum = Xyzz<F>::infinity();
-    for (uint32_t i = threadIdx.x; i < length; i += THREADS) sum.add(load(row + i));
+    for (uint32_t i = threadIdx.x; i < length; i += THREADS) sum.merge(load(row + i));
     shared[threadIdx.x] = sum;
     __syncthreads();
     for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
         if (threadIdx.x < half) {
-            sum.add(shared[threadIdx.x + half]);
+            sum.merge(shared[threadIdx.x + half]);
             shared[threadIdx.x] = sum;
         }
         __syncthreads();
@@ -152,6 +152,7 @@ template <class F, int BATCH>
 __device__ __forceinline__ void store_affine(const Xyzz<F> *sums, const F *products, F inverse, uint32_t count,
                                              Affine<F> *out) {
     uint32_t stride = gridDim.x * blockDim.x;
+#pragma unroll 1
     for (int k = BATCH - 1; k >= 0; k--) {
         uint64_t i = thread_number() + (uint64_t)k * stride;
         if (i >= count) continue;
@@ -171,12 +172,15 @@ __device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *
     uint32_t stride = gridDim.x * blockDim.x;
     Xyzz<F> sums[BATCH];
     F products[BATCH], product = F::one();
+#pragma unroll 1
     for (int k = 0; k < BATCH; k++) {
         uint64_t i = thread_number() + (uint64_t)k * stride;
         sums[k] = Xyzz<F>::infinity();
         if (i < count) {
             Fr integer = load(scalars + i).to_integer();
+#pragma unroll 1
             for (uint32_t limb = 0; limb < 8; limb++) {
+#pragma unroll 1
                 for (uint32_t byte = 0; byte < 4; byte++) {
                     uint32_t digit = integer.limbs[limb] >> (8 * byte) & 255;
                     sums[k].add(load(table + 256 * (4 * limb + byte) + digit));
@@ -197,6 +201,7 @@ __device__ __forceinline__ void double_points(const Affine<F> *source, const uin
     uint32_t stride = gridDim.x * blockDim.x;
     Xyzz<F> sums[BATCH];
     F products[BATCH], product = F::one();
+#pragma unroll 1
     for (int k = 0; k < BATCH; k++) {
         uint64_t i = thread_number() + (uint64_t)k * stride;
         sums[k] = Xyzz<F>::infinity();
