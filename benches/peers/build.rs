@@ -9,12 +9,17 @@ const UNITS: [&str; 3] = ["msm_g1", "msm_g2", "ntt"];
 
 fn variable(name: &str) -> String {
     println!("cargo::rerun-if-env-changed={name}");
-    env::var(name).unwrap_or_else(|_| panic!("{name} is not set: build with `cargo xtask build-peers`"))
+    env::var(name).unwrap_or_else(|_| {
+        panic!("{name} is not set: build with `cargo xtask device-bundle --peers ARCH`")
+    })
 }
 
 fn run(command: &mut Command) {
     let status = command.status();
-    assert!(status.is_ok_and(|status| status.success()), "failed: {command:?}");
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "failed: {command:?}"
+    );
 }
 
 fn main() {
@@ -26,21 +31,47 @@ fn main() {
     let compile = |source: &Path, name: &str| {
         let object = out.join(format!("{name}.o"));
         let mut command = Command::new(&nvcc);
-        command.args(["-std=c++17", "-O2", &arch, "-DFEATURE_BLS12_381", "-I", &sppark, "-I", &blst]);
-        run(command.args(["-x", "cu", "-c"]).arg(source).arg("-o").arg(&object));
+        command.args([
+            "-std=c++17",
+            "-O2",
+            &arch,
+            "-DFEATURE_BLS12_381",
+            "-I",
+            &sppark,
+            "-I",
+            &blst,
+        ]);
+        run(command
+            .args(["-x", "cu", "-c"])
+            .arg(source)
+            .arg("-o")
+            .arg(&object));
         object
     };
     let mut objects: Vec<PathBuf> = UNITS
         .iter()
         .map(|unit| compile(&Path::new("cuda").join(format!("{unit}.cu")), unit))
         .collect();
-    objects.push(compile(&Path::new(&sppark).join("util/all_gpus.cpp"), "all_gpus"));
+    objects.push(compile(
+        &Path::new(&sppark).join("util/all_gpus.cpp"),
+        "all_gpus",
+    ));
     let library = out.join("libpeers.a");
     let _ = fs::remove_file(&library);
-    run(Command::new(&nvcc).arg("-lib").args(&objects).arg("-o").arg(&library));
-    let toolkit = Path::new(&nvcc).parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    run(Command::new(&nvcc)
+        .arg("-lib")
+        .args(&objects)
+        .arg("-o")
+        .arg(&library));
+    let toolkit = Path::new(&nvcc)
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("/"));
     for folder in ["lib", "lib64"] {
-        println!("cargo::rustc-link-search=native={}", toolkit.join(folder).display());
+        println!(
+            "cargo::rustc-link-search=native={}",
+            toolkit.join(folder).display()
+        );
     }
     println!("cargo::rustc-link-search=native={}", out.display());
     println!("cargo::rustc-link-lib=static=peers");

@@ -71,7 +71,9 @@ fn multiplication<G: Group>(backend: &CudaBackend, log_size: u32) -> Result<Vec<
     let size = 1usize << log_size;
     let distinct = DISTINCT.min(size);
     let points = backend.fixed_base::<G>(&G::Affine::generator(), &scalars(distinct))?;
-    let repeated = EncodedPoints::<G>::encode(&points).bytes().repeat(size / distinct);
+    let repeated = EncodedPoints::<G>::encode(&points)
+        .bytes()
+        .repeat(size / distinct);
     let encoded = EncodedPoints::<G>::new(repeated.into()).context("whole points")?;
     let values = scalars(size);
     let vector = backend.upload(values.clone())?;
@@ -93,8 +95,18 @@ fn multiplication<G: Group>(backend: &CudaBackend, log_size: u32) -> Result<Vec<
     let peer = median(calls.collect::<Result<_>>()?);
     let equal = results.iter().all(|result| *result == wanted);
     Ok(vec![
-        row(format!("msm {} 2^{log_size}", G::NAME), times[0], peer, equal),
-        row(format!("msm {} 2^{log_size}, with tables", G::NAME), times[1], peer, equal),
+        row(
+            format!("msm {} 2^{log_size}", G::NAME),
+            times[0],
+            peer,
+            equal,
+        ),
+        row(
+            format!("msm {} 2^{log_size}, with tables", G::NAME),
+            times[1],
+            peer,
+            equal,
+        ),
     ])
 }
 
@@ -105,7 +117,8 @@ fn in_memory<G: Group>(points: &[G::Affine]) -> Vec<u64> {
         let (x, y) = G::coordinates(point);
         [x, y].map(|coordinate| {
             // SAFETY: a coordinate is a transparent wrapper of `words` limbs.
-            let limbs = unsafe { std::slice::from_raw_parts((&raw const coordinate).cast(), words) };
+            let limbs =
+                unsafe { std::slice::from_raw_parts((&raw const coordinate).cast(), words) };
             limbs.to_vec()
         })
     };
@@ -118,7 +131,10 @@ fn transform(backend: &CudaBackend, log_size: u32) -> Result<Vec<Value>> {
     backend.ntt(&mut vector, Transform::Forward)?;
     let found = backend.download(vector)?;
     let mut vector = backend.upload(values.clone())?;
-    let natural = ours(backend, || Ok(backend.ntt(&mut vector, Transform::Forward)?))?;
+    let natural = ours(
+        backend,
+        || Ok(backend.ntt(&mut vector, Transform::Forward)?),
+    )?;
     let reversed = ours(backend, || Ok(backend.forward_to_reversed(&mut vector)?))?;
     drop(vector);
     let mut peers = [vec![0.0; REPEATS], vec![0.0; REPEATS]];
@@ -127,8 +143,18 @@ fn transform(backend: &CudaBackend, log_size: u32) -> Result<Vec<Value>> {
     peer::ntt(&mut values, false, &mut peers[1])?;
     let [peer_natural, peer_reversed] = peers.map(median);
     Ok(vec![
-        row(format!("ntt 2^{log_size}, natural order"), natural, peer_natural, equal),
-        row(format!("ntt 2^{log_size}, to bit-reversed order"), reversed, peer_reversed, equal),
+        row(
+            format!("ntt 2^{log_size}, natural order"),
+            natural,
+            peer_natural,
+            equal,
+        ),
+        row(
+            format!("ntt 2^{log_size}, to bit-reversed order"),
+            reversed,
+            peer_reversed,
+            equal,
+        ),
     ])
 }
 

@@ -156,7 +156,7 @@ impl Device {
             info,
             modules: Vec::with_capacity(images.len()),
             kernels: HashMap::new(),
-            pool: Pool::new(ordinal, limit)?,
+            pool: Pool::new(ordinal, limit, memory_limit.is_some())?,
             staging: Staging::default(),
             streams: Mutex::default(),
         };
