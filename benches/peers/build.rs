@@ -48,10 +48,23 @@ fn main() {
             .arg(&object));
         object
     };
-    let mut objects: Vec<PathBuf> = UNITS
-        .iter()
-        .map(|unit| compile(&Path::new("cuda").join(format!("{unit}.cu")), unit))
-        .collect();
+    // sppark's kernels are not static, and two units have some of one name: a unit keeps all but its own functions to itself.
+    let own = |unit: &&str| {
+        let (object, whole) = (
+            compile(&Path::new("cuda").join(format!("{unit}.cu")), unit),
+            out.join(format!("{unit}.whole.o")),
+        );
+        run(Command::new("objcopy")
+            .args(["-w", "--keep-global-symbol=peer_*"])
+            .arg(&object));
+        run(Command::new("ld")
+            .args(["-r", "--force-group-allocation"])
+            .arg(&object)
+            .arg("-o")
+            .arg(&whole));
+        whole
+    };
+    let mut objects: Vec<PathBuf> = UNITS.iter().map(own).collect();
     objects.push(compile(
         &Path::new(&sppark).join("util/all_gpus.cpp"),
         "all_gpus",

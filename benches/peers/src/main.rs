@@ -2,7 +2,7 @@
 //!
 //! Prints a JSON array, a row a measurement: medians of five runs after one that does not count, milliseconds, and the
 //! peer's time over ours. Our points are resident and our scalars on the device, as in a proof; sppark's call takes both
-//! from the host's memory, and its time is the call's. Transforms are in the device's memory on both sides, and timed by
+//! from the host's memory, which is pinned, and its time is the call's. Transforms are in the device's memory on both sides, and timed by
 //! events. Rows also go to standard error as they come, with whether the results are equal.
 //!
 //! Arguments: powers of two after `g1`, `g2` and `ntt`; by default `g1 20 22 24 26 g2 20 22 ntt 20 22 24 27`.
@@ -90,9 +90,11 @@ fn multiplication<G: Group>(backend: &CudaBackend, log_size: u32) -> Result<Vec<
     }
     drop((vector, encoded));
     let memory = in_memory::<G>(&points).repeat(size / distinct);
+    let pinned = (peer::Pinned::new(&memory)?, peer::Pinned::new(&values)?);
     let (wanted, _) = peer::msm::<G>(&memory, &values)?;
     let calls = (0..REPEATS).map(|_| Ok(peer::msm::<G>(&memory, &values)?.1));
     let peer = median(calls.collect::<Result<_>>()?);
+    drop(pinned);
     let equal = results.iter().all(|result| *result == wanted);
     Ok(vec![
         row(

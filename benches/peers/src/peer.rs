@@ -1,6 +1,6 @@
 //! sppark, as `cuda/` calls it.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint, c_void};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -18,6 +18,33 @@ unsafe extern "C" {
         times: *mut f32,
         repeats: usize,
     ) -> c_int;
+}
+
+unsafe extern "C" {
+    // The CUDA run time's own.
+    fn cudaHostRegister(memory: *mut c_void, bytes: usize, flags: c_uint) -> c_int;
+    fn cudaHostUnregister(memory: *mut c_void) -> c_int;
+}
+
+/// Pins values in the host's memory while it lives, so that sppark's uploads run at the bus's speed.
+pub struct Pinned<'a, T>(&'a [T]);
+
+impl<'a, T> Pinned<'a, T> {
+    /// Pins values.
+    pub fn new(values: &'a [T]) -> Result<Self> {
+        let memory = values.as_ptr().cast_mut().cast();
+        // SAFETY: the memory stays where it is as long as the borrow.
+        let code = unsafe { cudaHostRegister(memory, size_of_val(values), 0) };
+        ensure!(code == 0, "pinning: CUDA error {code}");
+        Ok(Self(values))
+    }
+}
+
+impl<T> Drop for Pinned<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: pinned in `new`. A failure leaves nothing to do.
+        let _ = unsafe { cudaHostUnregister(self.0.as_ptr().cast_mut().cast()) };
+    }
 }
 
 /// Words of a coordinate.

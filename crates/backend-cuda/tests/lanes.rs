@@ -17,11 +17,11 @@ use cuzk_testing::circuits::{Step, StepCircuit};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// Two bits, a field element, then a product of what came before.
+/// Three bits, then a product of what came before.
 fn circuit(steps: usize) -> StepCircuit {
     let steps = (0..steps).map(|i| match i % 4 {
         3 => Step::Product(vec![(i - 1, 1), (i / 2, 7)], vec![(i - 2, 1), (i / 3, -1)]),
-        2 => Step::Aux(i as u64 * 0x1234_5678_9abc),
+        _ if i == 0 => Step::Aux(0x1234_5678_9abc),
         _ => Step::Bit(i % 3 == 0),
     });
     StepCircuit {
