@@ -17,15 +17,19 @@ const BUNDLE: &str = "device-bundle";
 /// The bundle's bytes at most.
 const LIMIT: u64 = 64 << 20;
 
-/// Builds the backend's tests and examples, with the kernels in them.
-const BUILD: &str = "cargo build --release -p cuzk-backend-cuda --tests --examples --message-format=json-render-diagnostics";
+/// Build the backend's tests and examples, with the kernels in them.
+const BUILDS: &[&str] = &[
+    "cargo build --release -p cuzk-backend-cuda --tests --examples --message-format=json-render-diagnostics",
+    "cargo build --release -p cuzk-cli --example measure_circuits --message-format=json-render-diagnostics",
+];
 
 /// The programs of the bundle, in the order in which they run, and their arguments.
 const PROGRAMS: &[(&str, &str)] = &[
     ("conformance", ""),
     ("proofs", ""),
-    ("measure", "24 check"),
-    ("measure_proof", "18 20"),
+    ("measure", "16 18 20 22 24 check"),
+    ("measure_proof", "18 20 22"),
+    ("measure_circuits", "check"),
 ];
 
 /// Fills the folder anew.
@@ -66,18 +70,20 @@ pub fn run() -> Result<()> {
 
 /// The names and places of the executables.
 fn build() -> Result<Vec<(String, PathBuf)>> {
-    let mut command = commands::parse(BUILD)?;
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(output.status.success(), "{command:?}: {}", output.status);
     let mut found = Vec::new();
-    for message in Message::parse_stream(&output.stdout[..]) {
-        if let Message::CompilerArtifact(artifact) = message?
-            && let Some(executable) = artifact.executable
-        {
-            found.push((artifact.target.name, executable.into_std_path_buf()));
+    for build in BUILDS {
+        let mut command = commands::parse(build)?;
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        ensure!(output.status.success(), "{command:?}: {}", output.status);
+        for message in Message::parse_stream(&output.stdout[..]) {
+            if let Message::CompilerArtifact(artifact) = message?
+                && let Some(executable) = artifact.executable
+            {
+                found.push((artifact.target.name, executable.into_std_path_buf()));
+            }
         }
     }
     Ok(found)
