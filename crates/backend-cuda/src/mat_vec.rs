@@ -119,8 +119,7 @@ impl CudaBackend {
         let grid = Grid::over(count, blocks::TILE as u32);
         // SAFETY: every column and coefficient was held against these lengths when the blocks were made, and the witness
         // has the lengths of the shape.
-        unsafe { self.stream.launch("matvec_rows", grid, &arguments) }
-        .map_err(failure)?;
+        unsafe { self.stream.launch("matvec_rows", grid, &arguments) }.map_err(failure)?;
         Ok(out)
     }
 }

@@ -116,7 +116,10 @@ fn measure(
     let mut runs = Vec::with_capacity(options.repetitions);
     for run in 0..options.repetitions {
         let (proved, seconds) = timed(|| prove(&prover, &packed))?;
-        ensure!(proved.to_bytes() == first, "proof {run} differs from the first");
+        ensure!(
+            proved.to_bytes() == first,
+            "proof {run} differs from the first"
+        );
         runs.push((seconds, proved.stages));
     }
     let memory_last = memory();
@@ -142,12 +145,7 @@ fn measure(
     }))
 }
 
-fn check(
-    pce: &Pce,
-    key: &Parameters,
-    witness: &PackedWitness,
-    found: &[u8],
-) -> anyhow::Result<()> {
+fn check(pce: &Pce, key: &Parameters, witness: &PackedWitness, found: &[u8]) -> anyhow::Result<()> {
     let prover = Prover::new(CpuBackend, pce, key)?;
     let wanted = prove(&prover, witness)?.to_bytes();
     ensure!(wanted[..] == *found, "the proof differs from the CPU's");

@@ -9,62 +9,55 @@ namespace {
 constexpr uint32_t THREADS = 256;
 constexpr uint32_t TILE = 1u << NttRoots::LOG_TILE;
 
-// A tile, either where it lies or in shared memory, the halves of a value apart there, so that neighbours' 16-byte
-// accesses have no bank conflicts. The twiddles between passes are applied on the way out in frequency, on the way in in
-// time.
-template <bool TIME> struct TileMemory {
-    bool in_place;
-    Fr *data;
+// A tile in shared memory, the halves of a value apart, so that neighbours' 16-byte accesses have no bank conflicts.
+struct SharedTile {
     uint4 *words;
-    const NttTile &tile;
-    const NttRoots &roots;
     __device__ __forceinline__ Fr get(uint32_t slot) const {
-        if (!in_place) return join(words[slot], words[TILE + slot]);
-        Fr value = load(data + tile.place(slot));
-        return TIME && !tile.whole_blocks ? value * tile.twiddle(roots, slot) : value;
+        return join(words[slot], words[TILE + slot]);
     }
-    __device__ __forceinline__ void set(uint32_t slot, const Fr &value) const {
-        if (!in_place) return split(value, words[slot], words[TILE + slot]);
-        store(data + tile.place(slot), TIME || tile.whole_blocks ? value : value * tile.twiddle(roots, slot));
+    __device__ __forceinline__ void set(uint32_t slot, const Fr &value) {
+        split(value, words[slot], words[TILE + slot]);
     }
 };
 
 template <int E, bool TIME>
-__device__ __forceinline__ void round(const TileMemory<TIME> &from, const TileMemory<TIME> &to, uint32_t log_length) {
-    const NttTile &tile = from.tile;
+__device__ __forceinline__ void round(SharedTile &memory, const NttTile &tile, uint32_t log_length,
+                                      const NttRoots &roots) {
     uint32_t items = 1u << (tile.log_rows + tile.log_columns - E);
     for (uint32_t item = threadIdx.x; item < items; item += THREADS)
-        tile_round<E, TIME>(from, to, tile, log_length, item, from.roots);
+        tile_round<E, TIME>(memory, tile, log_length, item, roots);
     __syncthreads();
 }
 
-// A pass over one tile. The widest round reads or writes the tile where it lies, for the rows of its items are far apart
-// and neighbouring threads have neighbouring columns. So does the narrowest one, unless neighbouring rows lie side by
-// side: then the tile goes through shared memory.
 template <bool TIME>
 __device__ __forceinline__ void pass(Fr *data, uint32_t log_size, NttPass shape, const NttRoots &roots) {
     extern __shared__ uint4 words[];
+    SharedTile memory = {words};
     NttTile tile = NttTile::at(log_size, shape, blockIdx.x);
-    TileMemory<TIME> place = {true, data, words, tile, roots}, shared = {false, data, words, tile, roots};
-    uint32_t slots = 1u << (tile.log_rows + tile.log_columns), radix = shape.log_radix;
-    if (TIME && tile.whole_blocks) {
-        for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) shared.set(slot, place.get(slot));
-        __syncthreads();
+    uint32_t slots = 1u << (tile.log_rows + tile.log_columns);
+    for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) {
+        Fr value = load(data + tile.place(slot));
+        if (TIME && !tile.whole_blocks) value = value * tile.twiddle(roots, slot);
+        memory.set(slot, value);
     }
-    for (uint32_t done = 0, levels; done < radix; done += levels) {
-        uint32_t rest = radix - done;
-        // The narrowest round has the levels that are left over of threes.
-        levels = TIME ? (rest + 2) % 3 + 1 : min(rest, 3u);
-        uint32_t length = TIME ? done + levels : rest;
-        bool first = done == 0, last = done + levels == radix;
-        TileMemory<TIME> from = first && !(TIME && tile.whole_blocks) ? place : shared;
-        TileMemory<TIME> to = last && (TIME || !tile.whole_blocks) ? place : shared;
-        if (levels == 1) round<1, TIME>(from, to, length);
-        else if (levels == 2) round<2, TIME>(from, to, length);
-        else round<3, TIME>(from, to, length);
+    __syncthreads();
+    uint32_t rest = shape.log_radix % 3;
+    if (TIME) {
+        if (rest == 1) round<1, TIME>(memory, tile, 1, roots);
+        if (rest == 2) round<2, TIME>(memory, tile, 2, roots);
+        for (uint32_t length = rest + 3; length <= shape.log_radix; length += 3)
+            round<3, TIME>(memory, tile, length, roots);
+    } else {
+        for (uint32_t length = shape.log_radix; length >= 3; length -= 3)
+            round<3, TIME>(memory, tile, length, roots);
+        if (rest == 1) round<1, TIME>(memory, tile, 1, roots);
+        if (rest == 2) round<2, TIME>(memory, tile, 2, roots);
     }
-    if (!TIME && tile.whole_blocks)
-        for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) place.set(slot, shared.get(slot));
+    for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) {
+        Fr value = memory.get(slot);
+        if (!TIME && !tile.whole_blocks) value = value * tile.twiddle(roots, slot);
+        store(data + tile.place(slot), value);
+    }
 }
 
 __device__ __forceinline__ uint64_t thread_index() {

@@ -104,11 +104,7 @@ impl Blocks {
             builder.enter(root, 0, &inputs)?;
         }
         let mut blocks = builder.out;
-        length(
-            "rows of the blocks",
-            r1cs.shape.constraints,
-            builder.row,
-        )?;
+        length("rows of the blocks", r1cs.shape.constraints, builder.row)?;
         for rows in [&mut blocks.a, &mut blocks.b] {
             let end = index("terms of the blocks", rows.terms.len())?;
             rows.starts.push(end);
@@ -195,7 +191,11 @@ impl Builder<'_> {
             };
             below("columns of a template", found as usize, limit as usize)?;
             let coefficient = term.coefficient as usize;
-            below("coefficients of the circuit", coefficient, self.coefficients)?;
+            below(
+                "coefficients of the circuit",
+                coefficient,
+                self.coefficients,
+            )?;
         }
         Ok(row.to_vec())
     }
@@ -217,7 +217,8 @@ impl Builder<'_> {
         let first = index("rows of the blocks", self.out.a.starts.len())?;
         for (matrix, rows) in [&mut self.out.a, &mut self.out.b].into_iter().enumerate() {
             for row in block {
-                rows.starts.push(index("terms of the blocks", rows.terms.len())?);
+                rows.starts
+                    .push(index("terms of the blocks", rows.terms.len())?);
                 rows.terms.extend(row[matrix].iter().map(|term| {
                     let column = match term.column {
                         Column::Dense(slot) => slot | DENSE,
@@ -347,7 +348,11 @@ mod tests {
             let mut index = 0;
             let all = 0..pce.shape.constraints;
             let compare = |wanted: &[Term]| {
-                assert_eq!(row(&blocks, rows, index), wanted, "row {index}, limit {limit}");
+                assert_eq!(
+                    row(&blocks, rows, index),
+                    wanted,
+                    "row {index}, limit {limit}"
+                );
                 index += 1;
                 Ok(())
             };
@@ -373,7 +378,12 @@ mod tests {
     fn repeated_rows_are_stored_once() {
         let rounds = (0..60).map(|i| Step::Round(i % 3)).collect();
         let circuit = StepCircuit {
-            steps: vec![Step::Bit(true), Step::Aux(7), Step::Bit(true), Step::Repeat(500, rounds)],
+            steps: vec![
+                Step::Bit(true),
+                Step::Aux(7),
+                Step::Bit(true),
+                Step::Repeat(500, rounds),
+            ],
             blank: false,
         };
         check(&circuit, EXPANDED_TERMS);

@@ -78,7 +78,8 @@ impl Assignment {
         let mut slots = self.inputs.clone();
         let (mut classes, mut bits) = (Vec::new(), Vec::new());
         let (mut escaped, mut escapes) = (Vec::new(), Vec::new());
-        for (word, (values, fields)) in self.aux.chunks(32).zip(self.fields.chunks(32)).enumerate() {
+        for (word, (values, fields)) in self.aux.chunks(32).zip(self.fields.chunks(32)).enumerate()
+        {
             classes.extend([0, slots.len() as u32]);
             let (mut ones, class) = (0u32, classes.len() - 2);
             for (i, (&value, &field)) in values.iter().zip(fields).enumerate() {
@@ -131,7 +132,10 @@ fn check(rows: &[usize], escapes: bool) {
     for block in &blocks {
         firsts.push(starts.len() as u32 - 1);
         for row in block {
-            terms.extend(row.iter().flat_map(|&(column, coefficient)| [column, coefficient]));
+            terms.extend(
+                row.iter()
+                    .flat_map(|&(column, coefficient)| [column, coefficient]),
+            );
             starts.push(terms.len() as u32 / 2);
         }
     }
@@ -139,7 +143,12 @@ fn check(rows: &[usize], escapes: bool) {
     let mut tiles = Vec::new();
     for (index, place) in places.iter().enumerate() {
         let first = firsts[place.block];
-        instances.extend([wanted.len() as u32, first, place.aux, variables.len() as u32]);
+        instances.extend([
+            wanted.len() as u32,
+            first,
+            place.aux,
+            variables.len() as u32,
+        ]);
         for row in &blocks[place.block] {
             if wanted.len().is_multiple_of(TILE) {
                 tiles.push(index as u32);

@@ -56,19 +56,6 @@ __device__ __forceinline__ void accumulate_unit(uint32_t *acc, const uint32_t *a
     }
 }
 
-// `accumulate` where a[0] is 2^32 - 1: b 2^32 - b needs no multiplier either.
-template <int N>
-__device__ __forceinline__ void accumulate_ones(uint32_t *acc, const uint32_t *a, uint32_t b) {
-    uint32_t low = sub_out(0, b), high = sub_in(b, 0);
-    acc[0] = add_out(acc[0], low);
-    acc[1] = add_through(acc[1], high);
-#pragma unroll
-    for (int j = 2; j < N; j += 2) {
-        acc[j] = mad_low_through(a[j], b, acc[j]);
-        acc[j + 1] = mad_high_through(a[j], b, acc[j + 1]);
-    }
-}
-
 // acc = acc / 2^64 + b * (a[0] + a[2] 2^64 + ...) + the carry that is set; the result fits.
 template <int N>
 __device__ __forceinline__ void shift_accumulate(uint32_t *acc, const uint32_t *a, uint32_t b) {

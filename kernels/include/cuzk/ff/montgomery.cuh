@@ -182,10 +182,7 @@ template <class P> struct alignas(16) Prime {
     static __device__ __forceinline__ void reduce_row(uint32_t *even, uint32_t *odd,
                                                       const uint32_t *modulus) {
         uint32_t m = even[0] * P::INV;
-        if (P::modulus(1) == 0xffffffff)
-            chain::accumulate_ones<N>(odd, modulus + 1, m);
-        else
-            chain::accumulate<N>(odd, modulus + 1, m);
+        chain::accumulate<N>(odd, modulus + 1, m);
         if (P::modulus(0) == 1)
             chain::accumulate_unit<N>(even, modulus, m);
         else
