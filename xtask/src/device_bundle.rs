@@ -1,12 +1,15 @@
 //! `cargo xtask device-bundle`: what a machine with a GPU and without a toolchain needs to test and measure the CUDA
 //! backend, in one folder.
 
+mod peers;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
+use clap::Args;
 
 use crate::build_kernels::BUILT;
 use crate::commands;
@@ -27,13 +30,21 @@ const BUILDS: &[&str] = &[
 const PROGRAMS: &[(&str, &str)] = &[
     ("conformance", "--test-threads 1"),
     ("proofs", ""),
+    ("lanes", ""),
     ("measure", "16 18 20 22 24 check"),
     ("measure_proof", "18 20 22"),
     ("measure_circuits", "check"),
 ];
 
+#[derive(Args)]
+pub struct Options {
+    /// Also pack the comparison with sppark, built for this architecture, such as 90
+    #[arg(long, value_name = "ARCH")]
+    peers: Option<u32>,
+}
+
 /// Fills the folder anew.
-pub fn run() -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let root = commands::root();
     let manifest = root.join(BUILT).join("manifest.json");
     ensure!(
@@ -53,6 +64,9 @@ pub fn run() -> Result<()> {
             bail!("the build made no program {name}");
         };
         bytes += pack(from, &bundle.join(name))?;
+    }
+    if let Some(arch) = options.peers {
+        bytes += pack(&peers::build(&root, arch)?, &bundle.join("peers-cuda"))?;
     }
     bytes += fs::copy(&manifest, bundle.join("manifest.json"))?;
     fs::write(bundle.join("run.sh"), script())?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuzk_backend::{Backend, BackendError, Vectors};
 use cuzk_curve::Fr;
-use cuzk_gpu::{Device, Stream};
+use cuzk_gpu::{Device, GpuError, Stream};
 
 use crate::error::failure;
 use crate::memory::{Vector, elements, elements_mut};
@@ -44,9 +44,12 @@ impl CudaBackend {
 
     /// Another lane of the same device: a stream of its own.
     pub fn lane(&self) -> Result<Self, BackendError> {
-        let device = Arc::clone(self.device());
+        self.another_lane().map_err(failure)
+    }
+
+    pub(crate) fn another_lane(&self) -> Result<Self, GpuError> {
         Ok(Self {
-            stream: Stream::new(device).map_err(failure)?,
+            stream: Stream::new(Arc::clone(self.device()))?,
             ..self.clone()
         })
     }

@@ -25,6 +25,9 @@ pub enum OpenError {
         /// The architectures of the kernels, such as `sm_80, sm_90`.
         built: String,
     },
+    /// A device that is named twice.
+    #[error("lanes: {0}")]
+    Lanes(cuzk_lease::LeaseError),
     /// The driver, its devices, or a call.
     #[error(transparent)]
     Gpu(#[from] GpuError),

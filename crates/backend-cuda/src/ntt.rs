@@ -167,6 +167,12 @@ impl CudaBackend {
         unsafe { self.stream.launch(kernel, grid, &arguments) }.map_err(failure)
     }
 
+    /// The values on the subgroup in bit-reversed order: [`Transform::Forward`] without its last permutation.
+    pub fn forward_to_reversed(&self, vector: &mut Vector) -> Result<(), BackendError> {
+        log_size(vector.0.len())?;
+        self.in_frequency(&vector.0, &self.roots.forward)
+    }
+
     /// Natural to bit-reversed order.
     fn in_frequency(
         &self,

@@ -190,7 +190,7 @@ fn plan_cuda(ordinals: &[usize], found: Vec<Survey>) -> Result<(Vec<usize>, Stri
 
 #[cfg(test)]
 mod tests {
-    use cuzk_backend_cuda::{DeviceInfo, Fit};
+    use cuzk_backend_cuda::{DeviceInfo, Fit, PciBusId};
 
     use super::*;
 
@@ -198,7 +198,12 @@ mod tests {
         let info = DeviceInfo {
             ordinal,
             name: "a card".to_owned(),
-            pci_bus_id: format!("0000:0{ordinal}:00.0"),
+            pci_bus_id: PciBusId {
+                domain: 0,
+                bus: ordinal as u8,
+                device: 0,
+                function: 0,
+            },
             compute_capability: if fits { (9, 0) } else { (7, 5) },
             multiprocessors: 1,
             memory_total: 1 << 30,

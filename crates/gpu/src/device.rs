@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute};
 use cudarc::driver::{CudaContext, result};
+use cuzk_lease::PciBusId;
 
 use crate::GpuError;
 use crate::error::Named;
@@ -23,7 +24,7 @@ pub struct DeviceInfo {
     /// The product's name.
     pub name: String,
     /// Domain, bus and device on the PCI bus: the identity of the physical device.
-    pub pci_bus_id: String,
+    pub pci_bus_id: PciBusId,
     /// Compute capability, such as (9, 0).
     pub compute_capability: (u32, u32),
     /// Number of multiprocessors.
@@ -118,7 +119,12 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, GpuError> {
     Ok(DeviceInfo {
         ordinal,
         name: result::device::get_name(device).named(ordinal, "cuDeviceGetName")?,
-        pci_bus_id: format!("{domain:04x}:{bus:02x}:{slot:02x}.0"),
+        pci_bus_id: PciBusId {
+            domain,
+            bus: bus as u8,
+            device: slot as u8,
+            function: 0,
+        },
         compute_capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -150,7 +156,7 @@ impl Device {
             info,
             modules: Vec::with_capacity(images.len()),
             kernels: HashMap::new(),
-            pool: Pool::new(ordinal, limit)?,
+            pool: Pool::new(ordinal, limit, memory_limit.is_some())?,
             staging: Staging::default(),
             streams: Mutex::default(),
         };

@@ -9,6 +9,8 @@ use crate::error::Named;
 
 /// The driver's allocations are multiples of this.
 const GRANULARITY: usize = 2 << 20;
+/// Bytes that a pool may hold above a given limit: what buffers leave unused of the driver's granules.
+const SLACK: usize = 128 << 20;
 
 /// Memory of one device.
 #[derive(Debug)]
@@ -39,15 +41,17 @@ impl Budget {
 }
 
 impl Pool {
-    /// A pool of the current context's device. Freed memory stays with it.
-    pub(crate) fn new(ordinal: usize, limit: usize) -> Result<Self, GpuError> {
+    /// A pool of the current context's device, for `limit` bytes of buffers. Freed memory stays with it; where the pool is
+    /// `capped`, the driver holds its size to the limit too.
+    pub(crate) fn new(ordinal: usize, limit: usize, capped: bool) -> Result<Self, GpuError> {
         // SAFETY: numbers, handles and a null pointer, of all of which zero is a value.
         let mut properties: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
         properties.allocType = sys::CUmemAllocationType_enum::CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.location.type_ = sys::CUmemLocationType_enum::CU_MEM_LOCATION_TYPE_DEVICE;
         properties.location.id = ordinal as i32;
-        // Room for what small buffers leave unused of the last granule.
-        properties.maxSize = limit.next_multiple_of(GRANULARITY) + GRANULARITY;
+        if capped {
+            properties.maxSize = limit.next_multiple_of(GRANULARITY) + SLACK;
+        }
         // SAFETY: the properties are complete.
         let raw = unsafe { result::mem_pool::create(&raw const properties) };
         let pool = Self {

@@ -83,9 +83,10 @@ pub const SINGLE: &[&str] = &[
 pub const TABLE: &[Row] = &[
     row("cuzk-curve", &[], LIBRARY),
     row("cuzk-kernels", &[], LIBRARY),
+    row("cuzk-lease", &[], LIBRARY),
     row("cuzk-r1cs", &["cuzk-curve"], LIBRARY),
     row("cuzk-backend", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
-    row("cuzk-gpu", &[], DEVICE),
+    row("cuzk-gpu", &["cuzk-lease"], DEVICE),
     row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
@@ -109,6 +110,7 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-kernels",
+            "cuzk-lease",
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-gpu",
@@ -137,6 +139,7 @@ pub const TABLE: &[Row] = &[
         ],
         LIBRARY,
     ),
+    row("cuzk-scheduler", &[], LIBRARY),
     row(
         "cuzk-filecoin",
         &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],

@@ -1,5 +1,6 @@
 //! Multi-scalar multiplication: selected sums for bits, sorted buckets of signed digits for the rest.
 
+mod bases;
 mod buckets;
 mod pairs;
 mod plan;
@@ -18,6 +19,7 @@ use crate::error::failure;
 use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
+pub use bases::Bases;
 pub use plan::{Part, Plan};
 pub use query::Query;
 
@@ -124,42 +126,12 @@ pub struct Points<G: Group> {
     group: std::marker::PhantomData<G>,
 }
 
-impl<G: Group> Points<G> {
-    /// How multiplications of these points are cut.
-    pub fn plan(&self) -> Plan {
-        self.plan
-    }
-}
-
-/// The part of a device's free memory that one load's tables may take.
-const TABLE_MEMORY: usize = 8;
-/// Multiplications of fewer points do not pay for tables.
-const MIN_TABULATED: usize = 1 << 10;
-/// More tables than any plan has windows.
-const ALL_TABLES: u32 = 128;
+/// Points that are decoded at a time: their encoded form takes memory besides.
+const DECODED: usize = 1 << 19;
 /// Points of a thread that makes a table.
 const TABLE_BATCH: usize = 8;
 
 impl CudaBackend {
-    /// [`Msm::load_bases`] with so many tables at most, the points themselves among them.
-    pub fn load_bases_with_tables<G: Group>(
-        &self,
-        points: &EncodedPoints<G>,
-        most_tables: u32,
-    ) -> Result<Points<G>, BackendError> {
-        self.resident(|loader| loader.load_points(points, None, most_tables))
-    }
-
-    /// The number of tables of so many points that pay and fit, the points themselves among them.
-    fn tables_that_fit<G: Group>(&self, count: usize) -> u32 {
-        if count < MIN_TABULATED {
-            return 1;
-        }
-        let (available, _) = self.device().memory();
-        let tables = available / TABLE_MEMORY / (count * affine_words::<G>() * 8);
-        tables.saturating_add(1).min(ALL_TABLES as usize) as u32
-    }
-
     /// Decodes points on the device, and makes tables of those in `tabulated`, or of all without such a list.
     pub(crate) fn load_points<G: Group>(
         &self,
@@ -181,15 +153,15 @@ impl CudaBackend {
         }
         let words = self.stream.alloc(all * affine_words::<G>());
         let words = words.map_err(failure)?;
-        let encoded = self.stream.upload::<u8>(points.bytes()).map_err(failure)?;
-        let arguments = [
-            Argument::from(&encoded),
-            (len as u32).into(),
-            (&words).into(),
-        ];
         // An encoded point and a point in memory form both have two coordinates of as many bytes.
-        self.launch(kernels::<G>().decode, Grid::over(len, 128), &arguments)?;
-        drop(encoded);
+        let each = G::UNCOMPRESSED_BYTES;
+        for (piece, bytes) in points.bytes().chunks(DECODED * each).enumerate() {
+            let encoded = self.stream.upload::<u8>(bytes).map_err(failure)?;
+            let count = bytes.len() / each;
+            let to = Argument::at(&words, piece * DECODED * affine_words::<G>());
+            let arguments = [Argument::from(&encoded), (count as u32).into(), to];
+            self.launch(kernels::<G>().decode, Grid::over(count, 128), &arguments)?;
+        }
         let points = Points {
             words,
             len,
@@ -233,11 +205,11 @@ impl CudaBackend {
 }
 
 impl Msm for CudaBackend {
-    type Bases<G: Group> = Points<G>;
+    type Bases<G: Group> = Bases<G>;
     type Query<G: Group> = Query<G>;
 
-    fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Points<G>, BackendError> {
-        let tables = self.tables_that_fit::<G>(points.len());
+    fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Bases<G>, BackendError> {
+        let tables = self.tables_that_fit::<G>(points.len(), points.len());
         self.load_bases_with_tables(&points, tables)
     }
 
@@ -247,30 +219,15 @@ impl Msm for CudaBackend {
         variables: Arc<VariableSet>,
         r1cs: &CompactR1cs,
     ) -> Result<Query<G>, BackendError> {
-        self.resident(|loader| Query::load(loader, &points, variables, r1cs))
+        Query::load(self, points, &variables, r1cs)
     }
 
     fn msm<G: Group>(
         &self,
-        bases: &Points<G>,
+        bases: &Bases<G>,
         scalars: &Vector,
     ) -> Result<G::Projective, BackendError> {
-        if scalars.0.len() < bases.len {
-            return Err(BackendError::Length {
-                what: "scalars for bases",
-                wanted: bases.len,
-                found: scalars.0.len(),
-            });
-        }
-        let list = sort::ScalarList {
-            scalars: &scalars.0,
-            slots: None,
-            points: None,
-            count: bases.len,
-            plan: bases.plan,
-            multiples: bases.len,
-        };
-        self.multiply_scalars(bases, &list, None)
+        self.multiply_bases(bases, scalars)
     }
 
     fn msm_query<G: Group>(

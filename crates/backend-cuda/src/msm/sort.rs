@@ -45,8 +45,10 @@ pub(crate) struct ScalarList<'a> {
 pub(crate) struct Selection<'a> {
     /// Which variables.
     pub variables: &'a Buffer<u32>,
-    /// Their bits, at least as many words.
+    /// The bits of all variables.
     pub bits: &'a Buffer<u32>,
+    /// The word of `bits` that is the selection's first; as many as `variables` has follow.
+    pub first_word: usize,
     /// The point of each word's first variable.
     pub before: &'a Buffer<u32>,
 }
@@ -165,7 +167,7 @@ impl CudaBackend {
         if let Some(selection) = selection {
             let arguments = [
                 selection.variables.into(),
-                selection.bits.into(),
+                Argument::at(selection.bits, selection.first_word),
                 (words as u32).into(),
                 Argument::at(&counts, digit_counts),
             ];
@@ -195,7 +197,7 @@ impl CudaBackend {
             copy(digit_counts + blocks, lists).map_err(failure)?;
             let arguments = [
                 selection.variables.into(),
-                selection.bits.into(),
+                Argument::at(selection.bits, selection.first_word),
                 selection.before.into(),
                 (words as u32).into(),
                 (buckets as u32).into(),

@@ -47,7 +47,7 @@ fn row(device: &Survey) -> Row {
     Row {
         ordinal: info.ordinal,
         name: info.name.clone(),
-        pci_bus_id: info.pci_bus_id.clone(),
+        pci_bus_id: info.pci_bus_id.to_string(),
         architecture: format!("sm_{}", info.architecture()),
         multiprocessors: info.multiprocessors,
         memory_free_bytes: device.memory_free,
