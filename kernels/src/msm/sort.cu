@@ -43,11 +43,8 @@ struct DigitTile {
 
 // counters[index] += 1; returns what it was. One addition for a warp whose threads all have the same index.
 __device__ __forceinline__ uint32_t next_place(uint32_t *counters, uint32_t index) {
-    uint32_t warp = __activemask();
-    int same;
-    __match_all_sync(warp, index, &same);
-    if (!same) return atomicAdd(counters + index, 1);
-    uint32_t lane = threadIdx.x % 32, leader = __ffs(warp) - 1, first = 0;
+    uint32_t warp = __activemask(), lane = threadIdx.x % 32, leader = __ffs(warp) - 1, first = 0;
+    if (!__all_sync(warp, __shfl_sync(warp, index, leader) == index)) return atomicAdd(counters + index, 1);
     if (lane == leader) first = atomicAdd(counters + index, __popc(warp));
     return __shfl_sync(warp, first, leader) + __popc(warp & ((1u << lane) - 1));
 }
