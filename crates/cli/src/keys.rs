@@ -55,9 +55,10 @@ pub fn allowed(circuit: &Circuit, insecure: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a circuit and its key resident on each backend.
+/// Brings a circuit and its key to each backend, but to no more than there are partitions to prove.
 pub fn load<B: Backend + Clone>(
     backends: &[B],
+    partitions: usize,
     circuit: &Circuit,
     pce: &Pce,
     key: &Parameters,
@@ -65,9 +66,8 @@ pub fn load<B: Backend + Clone>(
 ) -> anyhow::Result<Vec<Prover<B>>> {
     let what = format!("{}: bringing its key to the backend", circuit.spec.id);
     let loaded = console.step(&what, |_| {
-        let provers = backends
-            .iter()
-            .map(|backend| Prover::new(backend.clone(), pce, key));
+        let used = backends.iter().take(partitions.max(1));
+        let provers = used.map(|backend| Prover::new(backend.clone(), pce, key));
         provers.collect::<Result<_, _>>()
     })?;
     Ok(loaded.value)

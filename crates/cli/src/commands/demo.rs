@@ -128,8 +128,8 @@ impl Workshop {
             Some(keys::make(&backends[0], &circuit, pce, &self.store, false, console)?.seconds)
         };
         let key = keys::open(&circuit, &self.store, &Console::new(console.json(), true))?;
-        let provers = keys::load(backends, &circuit, pce, &key, console)?;
         let partitions: Vec<usize> = (0..job.partitions()).collect();
+        let provers = keys::load(backends, partitions.len(), &circuit, pce, &key, console)?;
         let proved = job::prove(&*job, &provers, &partitions, false, console)?;
         let proofs: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
 

@@ -56,7 +56,14 @@ impl Proving<'_> {
         backends: &[B],
         console: &Console,
     ) -> anyhow::Result<job::ProvedJob> {
-        let provers = keys::load(backends, self.circuit, self.pce, self.key, console)?;
+        let provers = keys::load(
+            backends,
+            self.partitions.len(),
+            self.circuit,
+            self.pce,
+            self.key,
+            console,
+        )?;
         job::prove(self.job, &provers, self.partitions, self.check, console)
     }
 }
