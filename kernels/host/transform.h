@@ -11,8 +11,7 @@ using namespace cuzk;
 struct HostTile {
     Fr values[1 << NttRoots::LOG_TILE];
     Fr get(uint32_t slot) const { return values[slot]; }
-    // Rounds take what they write to as constant, as on the device, where it is a view.
-    void set(uint32_t slot, const Fr &value) const { const_cast<HostTile *>(this)->values[slot] = value; }
+    void set(uint32_t slot, const Fr &value) { values[slot] = value; }
 };
 
 inline std::vector<Fr> powers(const Fr &base, uint32_t count) {
@@ -39,7 +38,7 @@ struct Tables {
 template <int E, bool TIME>
 void round(HostTile &memory, const NttTile &tile, uint32_t length, const NttRoots &roots) {
     for (uint32_t item = 0; item < 1u << (tile.log_rows + tile.log_columns - E); item++)
-        tile_round<E, TIME>(memory, memory, tile, length, item, roots);
+        tile_round<E, TIME>(memory, tile, length, item, roots);
 }
 
 template <bool TIME>

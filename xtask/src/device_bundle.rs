@@ -28,7 +28,7 @@ const BUILDS: &[&str] = &[
 
 /// The programs of the bundle, in the order in which they run, and their arguments.
 const PROGRAMS: &[(&str, &str)] = &[
-    ("conformance", ""),
+    ("conformance", "--test-threads 1"),
     ("proofs", ""),
     ("lanes", ""),
     ("measure", "16 18 20 22 24 check"),

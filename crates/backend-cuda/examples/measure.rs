@@ -60,6 +60,7 @@ fn transforms(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
         backend,
         || Ok(backend.ntt(&mut vector, Transform::Forward)?),
     )?;
+    let reversed = median(backend, || Ok(backend.ntt_to_reversed(&mut vector)?))?;
     drop(vector);
     let mut vector = backend.upload(values.clone())?;
     let quotient = {
@@ -90,7 +91,7 @@ fn transforms(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
         };
     }
     println!(
-        "ntt 2^{log_size}: forward, natural order {forward:.3} ms, quotient {quotient:.3} ms, {verdict}"
+        "ntt 2^{log_size}: forward, natural order {forward:.3} ms, to bit-reversed order {reversed:.3} ms, quotient {quotient:.3} ms, {verdict}"
     );
     Ok(())
 }

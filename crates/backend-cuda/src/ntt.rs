@@ -101,10 +101,10 @@ struct Pass {
 
 /// The passes of a transform in decimation in frequency; in time they run backwards.
 fn passes(log_size: u32) -> Vec<Pass> {
-    let count = if log_size <= LOG_TILE {
-        1
-    } else {
-        log_size.div_ceil(MAX_LOG_RADIX)
+    let count = match log_size {
+        0 => 0,
+        1..=LOG_TILE => 1,
+        _ => log_size.div_ceil(MAX_LOG_RADIX),
     };
     let mut log_block = log_size;
     let pass = |index| {
@@ -190,6 +190,12 @@ impl CudaBackend {
         let passes = passes(data.len().trailing_zeros());
         let mut backwards = passes.into_iter().rev();
         backwards.try_for_each(|pass| self.pass("ntt_time", data, pass, direction))
+    }
+
+    /// [`Transform::Forward`] that leaves the values in bit-reversed order: what a pointwise product needs no more.
+    pub fn ntt_to_reversed(&self, vector: &mut Vector) -> Result<(), BackendError> {
+        log_size(vector.0.len())?;
+        self.in_frequency(&vector.0, &self.roots.forward)
     }
 
     fn reverse(&self, data: &Buffer<Element>) -> Result<(), BackendError> {

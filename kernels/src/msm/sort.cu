@@ -12,8 +12,9 @@ using namespace cuzk;
 
 namespace {
 
-constexpr uint32_t THREADS = 256;
-constexpr uint32_t SORT_THREADS = 512;
+// Few large blocks: what all running blocks write to then stays in the L2 cache until whole lines are written.
+constexpr uint32_t THREADS = 1024;
+constexpr uint32_t SELECT_THREADS = 256;
 constexpr uint32_t MAX_LOW = 11;
 constexpr uint32_t NEGATIVE = Entry::NEGATIVE;
 
@@ -42,11 +43,8 @@ struct DigitTile {
 
 // counters[index] += 1; returns what it was. One addition for a warp whose threads all have the same index.
 __device__ __forceinline__ uint32_t next_place(uint32_t *counters, uint32_t index) {
-    uint32_t warp = __activemask();
-    int same;
-    __match_all_sync(warp, index, &same);
-    if (!same) return atomicAdd(counters + index, 1);
-    uint32_t lane = threadIdx.x % 32, leader = __ffs(warp) - 1, first = 0;
+    uint32_t warp = __activemask(), lane = threadIdx.x % 32, leader = __ffs(warp) - 1, first = 0;
+    if (!__all_sync(warp, __shfl_sync(warp, index, leader) == index)) return atomicAdd(counters + index, 1);
     if (lane == leader) first = atomicAdd(counters + index, __popc(warp));
     return __shfl_sync(warp, first, leader) + __popc(warp & ((1u << lane) - 1));
 }
@@ -70,7 +68,7 @@ __global__ __launch_bounds__(256) void msm_digits(const Fr *scalars, const uint3
 }
 
 // The number of digits of each tile in each partition.
-__global__ __launch_bounds__(256) void msm_count(const uint32_t *digits, uint32_t count, uint32_t first_window,
+__global__ __launch_bounds__(1024) void msm_count(const uint32_t *digits, uint32_t count, uint32_t first_window,
                                                  uint32_t first_group, uint32_t groups, uint32_t tables,
                                                  uint32_t log_buckets, uint32_t low, uint32_t tile, uint32_t tiles,
                                                  uint32_t *counts) {
@@ -90,7 +88,7 @@ __global__ __launch_bounds__(256) void msm_count(const uint32_t *digits, uint32_
 
 // places: the counts' sums. entries: the digits by partition. The point of scalar i is points[i], or first_scalar + i
 // without such a list, or in table t its multiple at first_multiple + (t - 1) scalars + first_scalar + i.
-__global__ __launch_bounds__(256) void msm_scatter(const uint32_t *digits, const uint32_t *points, uint32_t count,
+__global__ __launch_bounds__(1024) void msm_scatter(const uint32_t *digits, const uint32_t *points, uint32_t count,
                                                    uint32_t first_scalar, uint32_t scalars, uint32_t first_multiple,
                                                    uint32_t first_window, uint32_t first_group, uint32_t groups,
                                                    uint32_t tables, uint32_t log_buckets, uint32_t low,
@@ -115,19 +113,19 @@ __global__ __launch_bounds__(256) void msm_scatter(const uint32_t *digits, const
 
 // Sorts each partition; partition p's first entry is at places[p stride]. A block a partition; starts[b] is where
 // bucket b's entries start.
-__global__ __launch_bounds__(512) void msm_sort(const Entry *parted, const uint32_t *places, uint32_t stride,
+__global__ __launch_bounds__(1024) void msm_sort(const Entry *parted, const uint32_t *places, uint32_t stride,
                                                 uint32_t low, Entry *entries, uint32_t *starts) {
     __shared__ uint32_t counters[1u << MAX_LOW];
     uint32_t begin = places[(uint64_t)blockIdx.x * stride], end = places[(uint64_t)(blockIdx.x + 1) * stride];
     uint32_t buckets = 1u << low, first = blockIdx.x << low;
-    for (uint32_t b = threadIdx.x; b < buckets; b += SORT_THREADS) counters[b] = 0;
+    for (uint32_t b = threadIdx.x; b < buckets; b += THREADS) counters[b] = 0;
     __syncthreads();
-    for (uint32_t i = begin + threadIdx.x; i < end; i += SORT_THREADS) next_place(counters, parted[i].bucket - first);
+    for (uint32_t i = begin + threadIdx.x; i < end; i += THREADS) next_place(counters, parted[i].bucket - first);
     __syncthreads();
     // Thread t sums up the buckets t items .. (t + 1) items.
-    uint32_t items = (buckets + SORT_THREADS - 1) / SORT_THREADS, own = threadIdx.x * items, sum = 0, total;
+    uint32_t items = (buckets + THREADS - 1) / THREADS, own = threadIdx.x * items, sum = 0, total;
     for (uint32_t b = own; b < own + items && b < buckets; b++) sum += counters[b];
-    uint32_t place = begin + sum_before<SORT_THREADS>(sum, total);
+    uint32_t place = begin + sum_before<THREADS>(sum, total);
     for (uint32_t b = own; b < own + items && b < buckets; b++) {
         uint32_t size = counters[b];
         counters[b] = place;
@@ -135,7 +133,7 @@ __global__ __launch_bounds__(512) void msm_sort(const Entry *parted, const uint3
         place += size;
     }
     __syncthreads();
-    for (uint32_t i = begin + threadIdx.x; i < end; i += SORT_THREADS) {
+    for (uint32_t i = begin + threadIdx.x; i < end; i += THREADS) {
         Entry entry = parted[i];
         entries[next_place(counters, entry.bucket - first)] = entry;
     }
@@ -144,8 +142,8 @@ __global__ __launch_bounds__(512) void msm_sort(const Entry *parted, const uint3
 // The number of variables in each block's 256 words that are in `variables` and whose bit is one.
 __global__ __launch_bounds__(256) void msm_count_bits(const uint32_t *variables, const uint32_t *bits,
                                                       uint32_t words, uint32_t *counts) {
-    uint32_t w = blockIdx.x * THREADS + threadIdx.x, total;
-    sum_before<THREADS>(w < words ? __popc(variables[w] & bits[w]) : 0, total);
+    uint32_t w = blockIdx.x * SELECT_THREADS + threadIdx.x, total;
+    sum_before<SELECT_THREADS>(w < words ? __popc(variables[w] & bits[w]) : 0, total);
     if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
@@ -153,9 +151,9 @@ __global__ __launch_bounds__(256) void msm_count_bits(const uint32_t *variables,
 __global__ __launch_bounds__(256) void msm_select_bits(const uint32_t *variables, const uint32_t *bits,
                                                        const uint32_t *before, uint32_t words, uint32_t bucket,
                                                        const uint32_t *places, Entry *entries) {
-    uint32_t w = blockIdx.x * THREADS + threadIdx.x, total;
+    uint32_t w = blockIdx.x * SELECT_THREADS + threadIdx.x, total;
     uint32_t in_query = w < words ? variables[w] : 0, rest = w < words ? in_query & bits[w] : 0;
-    uint32_t place = places[blockIdx.x] + sum_before<THREADS>(__popc(rest), total);
+    uint32_t place = places[blockIdx.x] + sum_before<SELECT_THREADS>(__popc(rest), total);
     uint32_t first = w < words ? before[w] : 0;
     while (rest != 0) {
         uint32_t bit = rest & (0u - rest);

@@ -15,96 +15,48 @@ struct SharedTile {
     __device__ __forceinline__ Fr get(uint32_t slot) const {
         return join(words[slot], words[TILE + slot]);
     }
-    __device__ __forceinline__ void set(uint32_t slot, const Fr &value) const {
+    __device__ __forceinline__ void set(uint32_t slot, const Fr &value) {
         split(value, words[slot], words[TILE + slot]);
     }
 };
 
-// A tile where it lies. The twiddles between passes are applied on the way out in frequency, on the way in in time.
-template <bool TIME> struct GlobalTile {
-    Fr *data;
-    const NttTile &tile;
-    const NttRoots &roots;
-    __device__ __forceinline__ Fr get(uint32_t slot) const {
-        Fr value = load(data + tile.place(slot));
-        return TIME && !tile.whole_blocks ? value * tile.twiddle(roots, slot) : value;
-    }
-    __device__ __forceinline__ void set(uint32_t slot, const Fr &value) const {
-        store(data + tile.place(slot), TIME || tile.whole_blocks ? value : value * tile.twiddle(roots, slot));
-    }
-};
-
-template <int E, bool TIME, class From, class To>
-__device__ __forceinline__ void round(const From &from, const To &to, const NttTile &tile, uint32_t log_length,
+template <int E, bool TIME>
+__device__ __forceinline__ void round(SharedTile &memory, const NttTile &tile, uint32_t log_length,
                                       const NttRoots &roots) {
     uint32_t items = 1u << (tile.log_rows + tile.log_columns - E);
     for (uint32_t item = threadIdx.x; item < items; item += THREADS)
-        tile_round<E, TIME>(from, to, tile, log_length, item, roots);
+        tile_round<E, TIME>(memory, tile, log_length, item, roots);
+    __syncthreads();
 }
 
-template <bool TIME, class From, class To>
-__device__ __forceinline__ void any_round(uint32_t levels, const From &from, const To &to, const NttTile &tile,
-                                          uint32_t log_length, const NttRoots &roots) {
-    if (levels == 1) round<1, TIME>(from, to, tile, log_length, roots);
-    else if (levels == 2) round<2, TIME>(from, to, tile, log_length, roots);
-    else round<3, TIME>(from, to, tile, log_length, roots);
-}
-
-// A pass over one tile. The widest round reads or writes the tile where it lies, for its items are columns of rows far
-// apart; the narrowest one too, unless its rows are neighbours in memory: then the tile is copied through shared memory.
 template <bool TIME>
 __device__ __forceinline__ void pass(Fr *data, uint32_t log_size, NttPass shape, const NttRoots &roots) {
     extern __shared__ uint4 words[];
-    SharedTile shared = {words};
+    SharedTile memory = {words};
     NttTile tile = NttTile::at(log_size, shape, blockIdx.x);
-    GlobalTile<TIME> global = {data, tile, roots};
-    uint32_t slots = 1u << (tile.log_rows + tile.log_columns), radix = shape.log_radix;
-    // Levels of the narrowest round.
-    uint32_t narrow = radix % 3 == 0 ? 3 : radix % 3;
+    uint32_t slots = 1u << (tile.log_rows + tile.log_columns);
+    for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) {
+        Fr value = load(data + tile.place(slot));
+        if (TIME && !tile.whole_blocks) value = value * tile.twiddle(roots, slot);
+        memory.set(slot, value);
+    }
+    __syncthreads();
+    uint32_t rest = shape.log_radix % 3;
     if (TIME) {
-        if (tile.whole_blocks) {
-            for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) shared.set(slot, global.get(slot));
-            __syncthreads();
-            if (radix <= 3) {
-                any_round<TIME>(radix, shared, global, tile, radix, roots);
-                return;
-            }
-            any_round<TIME>(narrow, shared, shared, tile, narrow, roots);
-        } else {
-            if (radix <= 3) {
-                any_round<TIME>(radix, global, global, tile, radix, roots);
-                return;
-            }
-            any_round<TIME>(narrow, global, shared, tile, narrow, roots);
-        }
-        __syncthreads();
-        for (uint32_t length = narrow + 3; length < radix; length += 3) {
-            round<3, TIME>(shared, shared, tile, length, roots);
-            __syncthreads();
-        }
-        round<3, TIME>(shared, global, tile, radix, roots);
+        if (rest == 1) round<1, TIME>(memory, tile, 1, roots);
+        if (rest == 2) round<2, TIME>(memory, tile, 2, roots);
+        for (uint32_t length = rest + 3; length <= shape.log_radix; length += 3)
+            round<3, TIME>(memory, tile, length, roots);
     } else {
-        if (radix <= 3) {
-            if (!tile.whole_blocks) {
-                any_round<TIME>(radix, global, global, tile, radix, roots);
-                return;
-            }
-            any_round<TIME>(radix, global, shared, tile, radix, roots);
-        } else {
-            round<3, TIME>(global, shared, tile, radix, roots);
-            __syncthreads();
-            for (uint32_t length = radix - 3; length > narrow; length -= 3) {
-                round<3, TIME>(shared, shared, tile, length, roots);
-                __syncthreads();
-            }
-            if (!tile.whole_blocks) {
-                any_round<TIME>(narrow, shared, global, tile, narrow, roots);
-                return;
-            }
-            any_round<TIME>(narrow, shared, shared, tile, narrow, roots);
-        }
-        __syncthreads();
-        for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) global.set(slot, shared.get(slot));
+        for (uint32_t length = shape.log_radix; length >= 3; length -= 3)
+            round<3, TIME>(memory, tile, length, roots);
+        if (rest == 1) round<1, TIME>(memory, tile, 1, roots);
+        if (rest == 2) round<2, TIME>(memory, tile, 2, roots);
+    }
+    for (uint32_t slot = threadIdx.x; slot < slots; slot += THREADS) {
+        Fr value = memory.get(slot);
+        if (!TIME && !tile.whole_blocks) value = value * tile.twiddle(roots, slot);
+        store(data + tile.place(slot), value);
     }
 }
 

@@ -17,8 +17,6 @@ const CHUNKS: usize = 1 << 18;
 const MIN_CHUNK: usize = 16;
 /// Partial sums of a chunk.
 const PARTIAL_CHUNK: usize = 8;
-/// Runs of buckets that fill the largest device.
-const RUNS: usize = 50_000;
 /// Entries that are sorted and added up at a time, at most: items are counted in 31 bits.
 const MAX_ENTRIES: usize = 1 << 30;
 /// Coordinates that the workspace of an entry takes, about.
@@ -57,6 +55,14 @@ impl CudaBackend {
             let lists = part_buckets(plan, part) + usize::from(selection.is_some());
             let first = first_bucket(plan, part) * words;
             self.add_up(points, entries, lists, Argument::at(&buckets, first))?;
+        }
+        if list.count == 0 {
+            let last = self.stream.alloc(words).map_err(failure)?;
+            let copied = self
+                .stream
+                .copy(&buckets, plan.buckets() * words, &last, 0, words);
+            copied.map_err(failure)?;
+            return Ok(self.results::<G>(&last, 1)?.into_iter().sum());
         }
         self.sum_groups::<G>(&buckets, plan)
     }
@@ -148,8 +154,8 @@ impl CudaBackend {
         let (log_buckets, groups) = (plan.log_buckets(), plan.groups() as usize);
         let words = xyzz_words::<G>();
         // Long runs take fewer additions, short ones more threads.
-        let runs = (plan.buckets() / RUNS).max(1).ilog2();
-        let log_length = runs.min(log_buckets);
+        let half = plan.buckets().max(1).ilog2().div_ceil(2);
+        let log_length = half.saturating_sub(5).min(log_buckets);
         let log_row = log_buckets - log_length;
         let threads = groups << log_row;
         let parts = self.stream.alloc(threads * words).map_err(failure)?;

@@ -11,9 +11,17 @@ use crate::memory::Element;
 
 /// Buckets of a partition at most, as a power of two: a block counts them in shared memory.
 const MAX_LOG_PARTITION: u32 = 11;
+/// Partitions of a group at most, as a power of two, where buckets of a partition allow it.
+const MAX_LOG_PARTITIONS: u32 = 12;
+/// Entries of a partition, as a power of two: what the running blocks sort at a time fits the largest device's cache.
+const LOG_PARTITION_ENTRIES: u32 = 14;
+/// Partitions of a part at least, as a power of two, so that there is a block for each multiprocessor.
+const LOG_BLOCKS: u32 = 8;
+/// Threads of the kernels that count, scatter and sort.
+const THREADS: u32 = 1024;
 /// Tiles of a window at most, and scalars of a tile at least.
 const MAX_TILES: usize = 1024;
-const MIN_TILE: usize = 1024;
+const MIN_TILE: usize = 4096;
 /// Words of a selection that a block takes.
 const SELECTION_TILE: usize = 256;
 
@@ -70,16 +78,22 @@ impl Layout {
     fn of(plan: Plan, part: &Part) -> Self {
         let one = plan.tables == 1;
         let tile = part.scalars.len().div_ceil(MAX_TILES).max(MIN_TILE);
+        let groups = if one {
+            part.windows.len() as u32
+        } else {
+            plan.groups()
+        };
+        let entries = (part.scalars.len() * plan.tables as usize).max(1).ilog2();
+        let by_size = entries.saturating_sub(LOG_PARTITION_ENTRIES);
+        let by_blocks = LOG_BLOCKS.saturating_sub(groups.max(1).ilog2());
+        let log_partitions = by_size.max(by_blocks).min(MAX_LOG_PARTITIONS);
+        let log_partition = plan.log_buckets().saturating_sub(log_partitions);
         Self {
             first_group: if one { part.windows.start } else { 0 },
-            groups: if one {
-                part.windows.len() as u32
-            } else {
-                plan.groups()
-            },
+            groups,
             tables: plan.tables,
             log_buckets: plan.log_buckets(),
-            log_partition: plan.log_buckets().min(MAX_LOG_PARTITION),
+            log_partition: log_partition.min(MAX_LOG_PARTITION),
             tile,
             tiles: part.scalars.len().div_ceil(tile),
         }
@@ -109,7 +123,7 @@ impl Layout {
 
     fn grid(&self, windows: usize) -> Grid {
         let partitions = 1 << (self.log_buckets - self.log_partition);
-        Grid::of((windows * self.tiles) as u32, 256, 4 * partitions)
+        Grid::of((windows * self.tiles) as u32, THREADS, 4 * partitions)
     }
 }
 
@@ -175,7 +189,7 @@ impl CudaBackend {
             (&entries).into(),
             (&starts).into(),
         ];
-        let grid = Grid::of(layout.partitions() as u32, 512, 0);
+        let grid = Grid::of(layout.partitions() as u32, THREADS, 0);
         self.launch("msm_sort", grid, &arguments)?;
         let copy = |from, to| self.stream.copy(&counts, from, &starts, to, 1);
         copy(digit_counts, buckets).map_err(failure)?;

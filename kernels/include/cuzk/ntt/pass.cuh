@@ -111,10 +111,10 @@ template <int E, bool TIME> CUZK_FN void small_transform(Fr *a, const NttRoots &
     }
 }
 
-// Levels log_length .. log_length - E + 1 of the columns of a tile; there are 2^(log tile - E) items. `From` has
-// get(slot) and `To` has set(slot, value).
-template <int E, bool TIME, class From, class To>
-CUZK_FN void tile_round(const From &from, const To &to, const NttTile &tile, uint32_t log_length, uint32_t item,
+// Levels log_length .. log_length - E + 1 of the columns of a tile; there are 2^(log tile - E) items. `Memory` has
+// get(slot) and set(slot, value).
+template <int E, bool TIME, class Memory>
+CUZK_FN void tile_round(Memory &memory, const NttTile &tile, uint32_t log_length, uint32_t item,
                         const NttRoots &roots) {
     uint32_t log_items = tile.log_rows - E, column, rest;
     if (tile.whole_blocks) {
@@ -128,14 +128,14 @@ CUZK_FN void tile_round(const From &from, const To &to, const NttTile &tile, uin
     Fr a[1 << E];
     CUZK_UNROLL
     for (int q = 0; q < 1 << E; q++) {
-        a[q] = from.get(tile.slot(row + (q << log_gap), column));
+        a[q] = memory.get(tile.slot(row + (q << log_gap), column));
         if (TIME && q != 0 && log_gap != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
     }
     small_transform<E, TIME>(a, roots);
     CUZK_UNROLL
     for (int q = 0; q < 1 << E; q++) {
         if (!TIME && q != 0 && log_gap != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
-        to.set(tile.slot(row + (q << log_gap), column), a[q]);
+        memory.set(tile.slot(row + (q << log_gap), column), a[q]);
     }
 }
 
