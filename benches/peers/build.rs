@@ -76,7 +76,12 @@ fn main() {
         .args(&objects)
         .arg("-o")
         .arg(&library));
-    let toolkit = Path::new(&nvcc)
+    link(&nvcc, &out);
+}
+
+/// What the program is linked with: the units, and the run time that stands beside nvcc.
+fn link(nvcc: &str, out: &Path) {
+    let toolkit = Path::new(nvcc)
         .parent()
         .and_then(Path::parent)
         .unwrap_or(Path::new("/"));
