@@ -14,8 +14,8 @@ use cuzk_backend_cuda::CudaBackend;
 use cuzk_curve::{EncodedPoints, Fr, G1, G2, Group};
 use cuzk_gpu::Timer;
 use cuzk_r1cs::{
-    Assignment, Bitmap, CompactR1cs, Density, Matrices, RankedBitmap, Shape, ShapeHash,
-    TemplateWriter, VariableSet,
+    Assignment, Bitmap, CompactR1cs, Matrices, RankedBitmap, Shape, ShapeHash, TemplateWriter,
+    TouchedOnce, VariableSet,
 };
 use ff::Field;
 use group::prime::PrimeCurveAffine;
@@ -168,17 +168,15 @@ fn selections(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
         inputs: Bitmap::zeros(1),
         aux: Bitmap::ones(count),
     };
+    let coefficients = vec![Fr::ONE, -Fr::ONE];
+    let matrices = Matrices::new(vec![root], shape, &coefficients)?;
     let r1cs = CompactR1cs {
         shape,
         hash: ShapeHash([0; 32]),
-        coefficients: vec![Fr::ONE, -Fr::ONE],
-        matrices: Matrices::new(vec![root], shape, 2)?,
+        coefficients,
+        touched_once: TouchedOnce::of(&matrices)?,
+        matrices,
         field_class: RankedBitmap::new(Bitmap::zeros(count)),
-        density: Density {
-            a_aux: Bitmap::zeros(count),
-            b_inputs: Bitmap::zeros(1),
-            b_aux: Bitmap::zeros(count),
-        },
     };
     let mut rng = ChaCha12Rng::seed_from_u64(5);
     let mut words = vec![0u32; count.div_ceil(32)];

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
@@ -67,6 +68,9 @@ pub enum Command {
     /// Make a development key for a circuit. Whoever makes a key can forge proofs: never use one in production.
     Keygen(Keygen),
     /// Record a circuit's constraints once and keep them for all its proofs.
+    ///
+    /// Several circuits are compiled one after the other and each is kept as soon as it is done, so a run that was
+    /// interrupted goes on with the first that is missing.
     Compile(Compile),
     /// Prove a payload; every proof is verified before it is written.
     Prove(Prove),
@@ -129,6 +133,51 @@ pub struct CircuitChoice {
     /// The size of a sector: 2KiB, 8MiB, 512MiB, 32GiB or 64GiB.
     #[arg(long, requires = "kind")]
     pub sector_size: Option<SectorSize>,
+}
+
+/// Which circuits.
+#[derive(clap::Args, Debug, Clone)]
+#[group(required = true, multiple = true)]
+pub struct CircuitsChoice {
+    /// A circuit by name, such as porep-2k or wpost-32g.
+    #[arg(long, conflicts_with_all = ["kind", "sector_size"])]
+    pub circuit: Option<String>,
+    /// A proof type: porep, window-post, winning-post, snap, or all of them.
+    #[arg(long, requires = "sector_size")]
+    pub kind: Option<OrAll<Kind>>,
+    /// The size of a sector: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB, or all of them.
+    #[arg(long, requires = "kind")]
+    pub sector_size: Option<OrAll<SectorSize>>,
+}
+
+/// One, or `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrAll<T> {
+    /// All there are.
+    All,
+    /// This one.
+    One(T),
+}
+
+impl<T: Copy> OrAll<T> {
+    /// Which of all.
+    pub fn of(self, all: &[T]) -> Vec<T> {
+        match self {
+            Self::All => all.to_vec(),
+            Self::One(one) => vec![one],
+        }
+    }
+}
+
+impl<T: FromStr> FromStr for OrAll<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        match text {
+            "all" => Ok(Self::All),
+            one => one.parse().map(Self::One),
+        }
+    }
 }
 
 /// `cuzk demo`.
@@ -197,7 +246,7 @@ pub struct Keygen {
 #[derive(clap::Args, Debug)]
 pub struct Compile {
     #[command(flatten)]
-    pub choice: CircuitChoice,
+    pub choice: CircuitsChoice,
     #[command(flatten)]
     pub pce: PceFolder,
     /// Record again even where the circuit is compiled.

@@ -65,6 +65,9 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(error) = cause.downcast_ref::<R1csError>() {
         return Some(r1cs_code(error));
     }
+    if let Some(ProofApiError::R1cs(error)) = cause.downcast_ref() {
+        return Some(r1cs_code(error));
+    }
     let input = cause.is::<ProofApiError>() || cause.is::<ProofError>() || cause.is::<SynthError>();
     input.then_some(INPUT)
 }

@@ -10,6 +10,7 @@ mod failure;
 mod job;
 mod keys;
 mod places;
+mod standing;
 mod table;
 
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{Fr, G1, G1Projective, G2, G2Projective};
 use cuzk_params::{Expected, Parameters, VerifyingKey};
 use cuzk_pce::Pce;
-use cuzk_r1cs::{CompactR1cs, Density, PackedWitness};
+use cuzk_r1cs::{CompactR1cs, Density, PackedWitness, Shape};
 use ff::Field;
 use group::Curve;
 use rand_core::{OsRng, RngCore};
@@ -51,9 +51,14 @@ impl<B: Backend> Clone for Prover<B> {
 
 pub(crate) struct Inner<B: Backend> {
     backend: B,
+    resident: Arc<Resident<B>>,
+}
+
+/// What all lanes of a device share.
+struct Resident<B: Backend> {
     r1cs: Arc<CompactR1cs>,
     vk: VerifyingKey,
-    pub(crate) prepared: PreparedVerifyingKey,
+    prepared: PreparedVerifyingKey,
     matrices: B::Matrices,
     h: B::Bases<G1>,
     l: B::Query<G1>,
@@ -66,42 +71,50 @@ impl<B: Backend> Prover<B> {
     /// Makes a circuit and its key resident. The key's counts must be the circuit's.
     pub fn new(backend: B, pce: &Pce, key: &Parameters) -> Result<Self, Groth16Error> {
         let r1cs = Arc::clone(pce.r1cs());
-        key.check_shape(&expected(&r1cs))?;
-        let (shape, density) = (r1cs.shape, &r1cs.density);
+        let (shape, density) = (r1cs.shape, r1cs.density()?);
+        key.check_shape(&expected(shape, &density))?;
         let b_variables = Arc::new(density.b());
         let a_variables = Arc::new(density.a(shape));
         let l_variables = Arc::new(Density::l(shape));
+        let resident = Arc::new(Resident {
+            matrices: backend.load_matrices(Arc::clone(&r1cs))?,
+            h: backend.load_bases(key.h().clone())?,
+            l: backend.load_query(key.l().clone(), l_variables, &r1cs)?,
+            a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
+            b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
+            b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
+            vk: key.vk().clone(),
+            prepared: PreparedVerifyingKey::from(key.vk()),
+            r1cs,
+        });
         Ok(Self {
-            inner: Arc::new(Inner {
-                matrices: backend.load_matrices(Arc::clone(&r1cs))?,
-                h: backend.load_bases(key.h().clone())?,
-                l: backend.load_query(key.l().clone(), l_variables, &r1cs)?,
-                a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
-                b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
-                b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
-                vk: key.vk().clone(),
-                prepared: PreparedVerifyingKey::from(key.vk()),
-                backend,
-                r1cs,
-            }),
+            inner: Arc::new(Inner { backend, resident }),
         })
+    }
+
+    /// The same circuit and key, resident once, worked on through another backend of the same device: another lane.
+    pub fn on(&self, backend: B) -> Self {
+        let resident = Arc::clone(&self.inner.resident);
+        Self {
+            inner: Arc::new(Inner { backend, resident }),
+        }
     }
 
     /// The circuit.
     pub fn r1cs(&self) -> &CompactR1cs {
-        &self.inner.r1cs
+        &self.inner.resident.r1cs
     }
 
     /// The key that verifies this prover's proofs.
     pub fn verifying_key(&self) -> &PreparedVerifyingKey {
-        &self.inner.prepared
+        self.inner.prepared()
     }
 
     /// Runs a circuit for its witness and packs it.
     pub fn witness<C: Circuit<Fr>>(&self, circuit: C) -> Result<PackedWitness, Groth16Error> {
         let mut cs = WitnessCS::default();
         cuzk_r1cs::synthesize(circuit, &mut cs)?;
-        Ok(cs.into_assignment().pack(&self.inner.r1cs)?)
+        Ok(cs.into_assignment().pack(self.r1cs())?)
     }
 
     /// Proves a circuit with its witness: [`Prover::witness`], [`Prover::start`] with fresh randomness, and
@@ -113,17 +126,17 @@ impl<B: Backend> Prover<B> {
     }
 
     /// The first half of a proof: hands the work to a thread of its own and returns. Nothing of the caller's is read
-    /// after that.
+    /// after that. Who shares the witness can start it again, should this proof fail.
     pub fn start(
         &self,
-        witness: PackedWitness,
+        witness: impl Into<Arc<PackedWitness>>,
         blinding: Blinding,
     ) -> Result<Pending<B>, Groth16Error> {
         let inner = Arc::clone(&self.inner);
         let work = Arc::clone(&inner);
         Pending::spawn(
             inner,
-            Arc::new(witness),
+            witness.into(),
             blinding,
             move |witness, stop, stages| work.sums(&work.backend, witness, stop, stages),
         )
@@ -134,7 +147,7 @@ impl<B: Backend> Prover<B> {
     pub fn start_on<L>(
         &self,
         lane: L,
-        witness: PackedWitness,
+        witness: impl Into<Arc<PackedWitness>>,
         blinding: Blinding,
     ) -> Result<Pending<B>, Groth16Error>
     where
@@ -144,7 +157,7 @@ impl<B: Backend> Prover<B> {
         let work = Arc::clone(&inner);
         Pending::spawn(
             inner,
-            Arc::new(witness),
+            witness.into(),
             blinding,
             move |witness, stop, stages| work.sums(&lane, witness, stop, stages),
         )
@@ -152,14 +165,14 @@ impl<B: Backend> Prover<B> {
 }
 
 /// What a circuit says about its key.
-fn expected(r1cs: &CompactR1cs) -> Expected {
+fn expected(shape: Shape, density: &Density) -> Expected {
     Expected {
-        inputs: r1cs.shape.inputs,
-        aux: r1cs.shape.aux,
-        domain: r1cs.shape.domain(),
-        a_aux: r1cs.density.a_aux.count_ones(),
-        b_inputs: r1cs.density.b_inputs.count_ones(),
-        b_aux: r1cs.density.b_aux.count_ones(),
+        inputs: shape.inputs,
+        aux: shape.aux,
+        domain: shape.domain(),
+        a_aux: density.a_aux.count_ones(),
+        b_inputs: density.b_inputs.count_ones(),
+        b_aux: density.b_aux.count_ones(),
     }
 }
 
@@ -177,8 +190,12 @@ impl<B: Backend> Inner<B> {
         self.backend.name()
     }
 
+    pub(crate) fn prepared(&self) -> &PreparedVerifyingKey {
+        &self.resident.prepared
+    }
+
     pub(crate) fn check(&self, witness: &PackedWitness) -> Result<(), Groth16Error> {
-        Ok(self.r1cs.check(witness)?)
+        Ok(self.resident.r1cs.check(witness)?)
     }
 
     /// Everything after the witness but the assembly. `None` where `cancelled` says so between two stages.
@@ -189,6 +206,7 @@ impl<B: Backend> Inner<B> {
         cancelled: &dyn Fn() -> bool,
         stages: &mut Stages,
     ) -> Result<Option<Sums>, Groth16Error> {
+        let resident = &self.resident;
         let mut clock = Instant::now();
         let mut lap = |stage: &mut f64| {
             *stage = clock.elapsed().as_secs_f64();
@@ -199,7 +217,7 @@ impl<B: Backend> Inner<B> {
         if lap(&mut stages.upload_s) {
             return Ok(None);
         }
-        let evaluations = backend.mat_vec(&self.matrices, &loaded)?;
+        let evaluations = backend.mat_vec(&resident.matrices, &loaded)?;
         if lap(&mut stages.mat_vec_s) {
             return Ok(None);
         }
@@ -207,24 +225,24 @@ impl<B: Backend> Inner<B> {
         if lap(&mut stages.quotient_s) {
             return Ok(None);
         }
-        let h = backend.msm(&self.h, &quotient)?;
+        let h = backend.msm(&resident.h, &quotient)?;
         drop(quotient);
         if lap(&mut stages.msm_h_s) {
             return Ok(None);
         }
-        let l = backend.msm_query(&self.l, &loaded)?;
+        let l = backend.msm_query(&resident.l, &loaded)?;
         if lap(&mut stages.msm_l_s) {
             return Ok(None);
         }
-        let a = backend.msm_query(&self.a, &loaded)?;
+        let a = backend.msm_query(&resident.a, &loaded)?;
         if lap(&mut stages.msm_a_s) {
             return Ok(None);
         }
-        let b_g1 = backend.msm_query(&self.b_g1, &loaded)?;
+        let b_g1 = backend.msm_query(&resident.b_g1, &loaded)?;
         if lap(&mut stages.msm_b_g1_s) {
             return Ok(None);
         }
-        let b_g2 = backend.msm_query(&self.b_g2, &loaded)?;
+        let b_g2 = backend.msm_query(&resident.b_g2, &loaded)?;
         if lap(&mut stages.msm_b_g2_s) {
             return Ok(None);
         }
@@ -240,7 +258,7 @@ impl<B: Backend> Inner<B> {
     /// A = alpha + sum_a + r delta, B = beta + sum_b + s delta, C = sum_h + sum_l + s A + r B - r s delta.
     pub(crate) fn assemble(&self, sums: Sums, blinding: &Blinding) -> Proof {
         let Blinding { r, s } = blinding;
-        let vk = &self.vk;
+        let vk = &self.resident.vk;
         let a = sums.a + vk.alpha_g1 + vk.delta_g1 * r;
         let b = sums.b_g2 + vk.beta_g2 + vk.delta_g2 * s;
         let b_g1 = sums.b_g1 + vk.beta_g1 + vk.delta_g1 * s;
@@ -255,7 +273,7 @@ impl<B: Backend> Inner<B> {
 
 impl<B: Backend> std::fmt::Debug for Prover<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shape = self.inner.r1cs.shape;
+        let shape = self.r1cs().shape;
         write!(f, "Prover({}, {shape:?})", self.inner.name())
     }
 }

@@ -89,6 +89,7 @@ pub const TABLE: &[Row] = &[
     row("cuzk-gpu", &["cuzk-lease"], DEVICE),
     row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row("cuzk-gadgets", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
         "cuzk-pce",
         &[
@@ -141,8 +142,24 @@ pub const TABLE: &[Row] = &[
     ),
     row("cuzk-scheduler", &[], LIBRARY),
     row(
+        "cuzk-engine",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-cs-recording",
+            "cuzk-pce",
+            "cuzk-params",
+            "cuzk-groth16",
+            "cuzk-proof-api",
+            "cuzk-scheduler",
+            "cuzk-lease",
+        ],
+        LIBRARY,
+    ),
+    row(
         "cuzk-filecoin",
-        &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
+        &["cuzk-curve", "cuzk-r1cs", "cuzk-gadgets", "cuzk-proof-api"],
         PROOF,
     ),
     row("cuzk-proof-*", PROOF_USES, PROOF),
@@ -153,6 +170,8 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-backend-cpu",
             "cuzk-cs-recording",
             "cuzk-cs-witness",
         ],
@@ -165,7 +184,13 @@ pub const TABLE: &[Row] = &[
 ];
 
 /// What a proof type may use: never another one.
-const PROOF_USES: &[&str] = &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api", "cuzk-filecoin"];
+const PROOF_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-gadgets",
+    "cuzk-proof-api",
+    "cuzk-filecoin",
+];
 
 /// What a program may use: it chooses the backend and links the proof types.
 const PROGRAM_USES: &[&str] = &[

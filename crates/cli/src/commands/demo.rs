@@ -15,10 +15,11 @@ use crate::args::{Demo, ParamsFolder, PceFolder};
 use crate::backend::{self, Chosen};
 use crate::bellperson_verifier::Verifier;
 use crate::circuits::Circuit;
-use crate::console::{Console, Timed};
+use crate::console::Console;
 use crate::failure::{INVALID, failure};
+use crate::job::{Proving, Ways};
 use crate::table::{grouped, table};
-use crate::{job, keys, places};
+use crate::{job, keys, places, standing};
 
 /// One proof type's line.
 #[derive(Serialize)]
@@ -31,6 +32,7 @@ struct Row {
     keygen_s: Option<f64>,
     compile_s: f64,
     witness_s: f64,
+    witnesses: Ways,
     prove_s: f64,
     verify_s: f64,
     verified: bool,
@@ -130,7 +132,16 @@ impl Workshop {
         let key = keys::open(&circuit, &self.store, &Console::new(console.json(), true))?;
         let partitions: Vec<usize> = (0..job.partitions()).collect();
         let provers = keys::load(backends, partitions.len(), &circuit, pce, &key, console)?;
-        let proved = job::prove(&*job, &provers, &partitions, false, console)?;
+        let mut witnesses = standing::witnesses(pce, &self.cache)?;
+        let proving = Proving {
+            job: &*job,
+            provers: &provers,
+            check: false,
+            console,
+        };
+        let proved = proving.prove(&mut witnesses, &partitions);
+        standing::keep(&witnesses, pce, &self.cache)?;
+        let proved = proved?;
         let proofs: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
 
         let vk_path = self.store.path(&name, KeyFileKind::VerifyingKey)?;
@@ -147,19 +158,7 @@ impl Workshop {
         if let Some(keep) = &self.keep {
             self.keep_files(keep, payload, circuit.spec.id, &job.assemble(&proofs)?)?;
         }
-        Ok(self.row(payload, pce, &compiled, keygen_s, &proved, &verified))
-    }
-
-    fn row(
-        &self,
-        payload: &Payload,
-        pce: &cuzk_pce::Pce,
-        compiled: &Timed<cuzk_pce::Pce>,
-        keygen_s: Option<f64>,
-        proved: &job::ProvedJob,
-        verified: &Timed<bool>,
-    ) -> Row {
-        Row {
+        Ok(Row {
             kind: payload.kind.name(),
             backend: self.backend.clone(),
             sector_size: payload.sector_size.to_string(),
@@ -168,10 +167,11 @@ impl Workshop {
             keygen_s,
             compile_s: compiled.seconds,
             witness_s: proved.witness_s,
+            witnesses: Ways::of(&witnesses),
             prove_s: proved.prove_s,
             verify_s: verified.seconds,
             verified: verified.value,
-        }
+        })
     }
 
     fn keep_files(
@@ -212,6 +212,7 @@ fn text(rows: &[Row]) -> String {
                 row.keygen_s.map_or_else(|| "cached".to_owned(), seconds),
                 seconds(row.compile_s),
                 seconds(row.witness_s),
+                row.witnesses.to_string(),
                 seconds(row.prove_s),
                 seconds(row.verify_s),
                 if row.verified { "yes" } else { "NO" }.to_owned(),
@@ -227,6 +228,7 @@ fn text(rows: &[Row]) -> String {
         "keygen s",
         "compile s",
         "witness s",
+        "witnesses",
         "prove s",
         "verify s",
         "verified by bellperson",

@@ -3,9 +3,10 @@
 use anyhow::Context;
 use cuzk_backend::Backend;
 use cuzk_backend_cpu::CpuBackend;
+use cuzk_groth16::Proved;
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_proof_api::Job;
+use cuzk_proof_api::{Job, Witnesses};
 use serde::Serialize;
 
 use crate::args::Prove;
@@ -13,7 +14,8 @@ use crate::backend::{self, Chosen};
 use crate::circuits::Circuit;
 use crate::console::Console;
 use crate::failure::{USAGE, failure};
-use crate::{job, keys, places};
+use crate::job::{Proving, Ways};
+use crate::{job, keys, places, standing};
 
 #[derive(Serialize)]
 struct Row {
@@ -23,6 +25,7 @@ struct Row {
     proof: String,
     proof_bytes: usize,
     witness_s: f64,
+    witnesses: Ways,
     prove_s: f64,
     stages: Vec<Stages>,
 }
@@ -40,8 +43,21 @@ struct Stages {
     verify_s: f64,
 }
 
+fn stages(proof: &Proved) -> Stages {
+    Stages {
+        mat_vec_s: proof.stages.mat_vec_s,
+        quotient_s: proof.stages.quotient_s,
+        msm_h_s: proof.stages.msm_h_s,
+        msm_l_s: proof.stages.msm_l_s,
+        msm_a_s: proof.stages.msm_a_s,
+        msm_b_g1_s: proof.stages.msm_b_g1_s,
+        msm_b_g2_s: proof.stages.msm_b_g2_s,
+        verify_s: proof.stages.verify_s,
+    }
+}
+
 /// What is proved, whatever the backend.
-struct Proving<'a> {
+struct Loading<'a> {
     job: &'a dyn Job,
     circuit: &'a Circuit,
     pce: &'a Pce,
@@ -50,10 +66,11 @@ struct Proving<'a> {
     check: bool,
 }
 
-impl Proving<'_> {
+impl Loading<'_> {
     fn on<B: Backend + Clone>(
         &self,
         backends: &[B],
+        witnesses: &mut Witnesses<'_>,
         console: &Console,
     ) -> anyhow::Result<job::ProvedJob> {
         let provers = keys::load(
@@ -64,7 +81,13 @@ impl Proving<'_> {
             self.key,
             console,
         )?;
-        job::prove(self.job, &provers, self.partitions, self.check, console)
+        let proving = Proving {
+            job: self.job,
+            provers: &provers,
+            check: self.check,
+            console,
+        };
+        proving.prove(witnesses, self.partitions)
     }
 }
 
@@ -86,8 +109,10 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
     }
     let circuit = Circuit::named(job.circuit_id())?;
     let key = keys::open(&circuit, &places::key_store(&args.params)?, console)?;
-    let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
-    let prove = Proving {
+    let cache = places::cache(&args.pce)?;
+    let pce = circuit.open(&cache, console)?.value;
+    let mut witnesses = standing::witnesses(&pce, &cache)?;
+    let proving = Loading {
         job: &*job,
         circuit: &circuit,
         pce: &pce,
@@ -96,25 +121,17 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
         check: args.check,
     };
     let proved = match &chosen {
-        Chosen::Cpu => prove.on(&[CpuBackend], console)?,
-        Chosen::Cuda(devices) => prove.on(devices, console)?,
+        Chosen::Cpu => proving.on(&[CpuBackend], &mut witnesses, console),
+        Chosen::Cuda(devices) => proving.on(devices, &mut witnesses, console),
     };
+    standing::keep(&witnesses, &pce, &cache)?;
+    let proved = proved?;
     let bytes: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
     let answer = match args.partition {
         None => job.assemble(&bytes)?,
         Some(_) => bytes.concat(),
     };
     std::fs::write(&args.out, &answer).with_context(|| args.out.display().to_string())?;
-    let stages = proved.proofs.iter().map(|proof| Stages {
-        mat_vec_s: proof.stages.mat_vec_s,
-        quotient_s: proof.stages.quotient_s,
-        msm_h_s: proof.stages.msm_h_s,
-        msm_l_s: proof.stages.msm_l_s,
-        msm_a_s: proof.stages.msm_a_s,
-        msm_b_g1_s: proof.stages.msm_b_g1_s,
-        msm_b_g2_s: proof.stages.msm_b_g2_s,
-        verify_s: proof.stages.verify_s,
-    });
     let row = Row {
         circuit: circuit.spec.id,
         backend: chosen.name(),
@@ -122,16 +139,18 @@ pub fn run(args: &Prove, console: &Console) -> anyhow::Result<()> {
         proof: args.out.display().to_string(),
         proof_bytes: answer.len(),
         witness_s: proved.witness_s,
+        witnesses: Ways::of(&witnesses),
         prove_s: proved.prove_s,
-        stages: stages.collect(),
+        stages: proved.proofs.iter().map(stages).collect(),
     };
     let text = format!(
-        "{}: {} of {} partitions proved on {} and verified: witness {:.2} s, proof {:.2} s; {} ({} bytes)",
+        "{}: {} of {} partitions proved on {} and verified: witness {:.2} s ({}), proof {:.2} s; {} ({} bytes)",
         row.circuit,
         row.partitions,
         job.partitions(),
         row.backend,
         row.witness_s,
+        row.witnesses,
         row.prove_s,
         row.proof,
         row.proof_bytes

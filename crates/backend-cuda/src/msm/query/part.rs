@@ -131,11 +131,8 @@ mod tests {
     fn parts_are_the_query() {
         let pce = circuit();
         let r1cs = pce.r1cs();
-        for variables in [
-            Density::l(r1cs.shape),
-            r1cs.density.a(r1cs.shape),
-            r1cs.density.b(),
-        ] {
+        let density = r1cs.density().unwrap();
+        for variables in [Density::l(r1cs.shape), density.a(r1cs.shape), density.b()] {
             for most in [0, 1, 40, 64, 100, usize::MAX] {
                 let parts = parts(&variables, r1cs, most);
                 let mut next = 0;
@@ -165,7 +162,7 @@ mod tests {
     fn field_lists_name_points_and_slots_of_the_class() {
         let pce = circuit();
         let r1cs = pce.r1cs();
-        let variables = r1cs.density.a(r1cs.shape);
+        let variables = r1cs.density().unwrap().a(r1cs.shape);
         let parts = parts(&variables, r1cs, 64);
         assert!(parts.len() > 2);
         let found: Vec<(u32, u32)> = parts
@@ -200,7 +197,7 @@ mod tests {
             blank: true,
         })
         .unwrap();
-        let variables = pce.density.a(pce.shape);
+        let variables = pce.r1cs().density().unwrap().a(pce.shape);
         let parts = parts(&variables, pce.r1cs(), 1);
         assert_eq!(parts.len(), 1);
         assert_eq!((parts[0].points.clone(), parts[0].words.len()), (0..1, 0));

@@ -1,0 +1,8 @@
+//! The engine on simulated devices.
+
+mod basics;
+mod cancel;
+mod faults;
+mod founding;
+mod resources;
+mod support;
