@@ -33,7 +33,7 @@ enum Verb {
     /// Builds the GPU kernels, which the next build of the programs embeds
     BuildKernels(build_kernels::Options),
     /// Packs the CUDA backend's tests and measurements for a machine without a toolchain
-    DeviceBundle,
+    DeviceBundle(device_bundle::Options),
 }
 
 fn main() -> ExitCode {
@@ -54,7 +54,7 @@ fn run_verb() -> Result<ExitCode> {
         Verb::Fuzz(options) => fuzz::run(&options)?,
         Verb::Bench(options) => bench::run(&options)?,
         Verb::BuildKernels(options) => build_kernels::run(&options)?,
-        Verb::DeviceBundle => device_bundle::run()?,
+        Verb::DeviceBundle(options) => device_bundle::run(&options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,8 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use cuzk_synth::{Kind, SectorSize};
 
+use crate::backend::{BackendChoice, Bytes};
+
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done, and everything that was asked for holds
@@ -16,6 +18,7 @@ Exit codes:
   3  an input is wrong (a payload, key, PCE or proof file)
   4  a proof or a witness does not hold
   5  a key is missing
+  6  a GPU that was asked for cannot be used
 
 Files:
   Keys lie in --params, else in $FIL_PROOFS_PARAMETER_CACHE, else in the user's cache folder under cuzk/params.
@@ -26,6 +29,7 @@ Examples:
   cuzk demo --kind winning-post --json         one of them, as JSON
   cuzk synth --kind porep --sector-size 32GiB --out payloads
   cuzk prove payloads/porep-32g.json --out proof.bin
+  cuzk prove payloads/porep-32g.json --out proof.bin --backend cuda:0
   cuzk verify payloads/porep-32g.json proof.bin
   cuzk inspect proof.bin";
 
@@ -70,6 +74,8 @@ pub enum Command {
     Compile(Compile),
     /// Prove a payload; every proof is verified before it is written.
     Prove(Prove),
+    /// List the CUDA devices: ordinal, name, PCI bus id, architecture, memory, and whether this program runs on them.
+    Devices,
     /// Verify the proof of a payload.
     Verify(Verify),
     /// Say what a file is and what is wrong with it: .params, .vk, PCE, proof or payload.
@@ -101,6 +107,17 @@ pub struct PceFolder {
     /// The folder of compiled circuits.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub pce: Option<PathBuf>,
+}
+
+/// Where to compute.
+#[derive(clap::Args, Debug, Clone)]
+pub struct BackendArgs {
+    /// Where to compute: auto, cpu, cuda (all devices) or cuda:0,1 (these).
+    #[arg(long, value_name = "BACKEND", default_value = "auto")]
+    pub backend: BackendChoice,
+    /// Use at most so much memory of each device, such as 8GiB; by default all that is free.
+    #[arg(long, value_name = "BYTES")]
+    pub device_memory: Option<Bytes>,
 }
 
 /// Which circuit.
@@ -176,6 +193,8 @@ pub struct Demo {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
     #[command(flatten)]
+    pub backend: BackendArgs,
+    #[command(flatten)]
     pub params: ParamsFolder,
     #[command(flatten)]
     pub pce: PceFolder,
@@ -213,6 +232,8 @@ pub struct Keygen {
     pub params: ParamsFolder,
     #[command(flatten)]
     pub pce: PceFolder,
+    #[command(flatten)]
+    pub backend: BackendArgs,
     /// Replace a key that is there.
     #[arg(long)]
     pub force: bool,
@@ -251,6 +272,8 @@ pub struct Prove {
     /// Let the official vanilla verifier check the payload first, and check every constraint before proving.
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    pub backend: BackendArgs,
     #[command(flatten)]
     pub params: ParamsFolder,
     #[command(flatten)]

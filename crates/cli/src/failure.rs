@@ -18,6 +18,9 @@ pub const INVALID: u8 = 4;
 /// A key is missing.
 pub const MISSING_KEY: u8 = 5;
 
+/// A device that was asked for cannot be used.
+pub const DEVICE: u8 = 6;
+
 /// An error with its own exit code.
 #[derive(Debug)]
 pub struct Failure {

@@ -1,9 +1,10 @@
 //! From a payload to a job, and from a job to proofs.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use anyhow::Context;
-use cuzk_backend_cpu::CpuBackend;
+use cuzk_backend::Backend;
 use cuzk_groth16::{Blinding, Groth16Error, Pending, Proved, Prover};
 use cuzk_proof_api::{Job, Request, Witnesses, by_id};
 use cuzk_synth::Payload;
@@ -81,19 +82,20 @@ impl std::fmt::Display for Ways {
 }
 
 /// A job being proved.
-pub struct Proving<'a> {
+pub struct Proving<'a, B: Backend> {
     /// The job.
     pub job: &'a dyn Job,
-    /// The prover of its circuit.
-    pub prover: &'a Prover<CpuBackend>,
+    /// The provers of its circuit, one a device; at least one.
+    pub provers: &'a [Prover<B>],
     /// Check every constraint before proving.
     pub check: bool,
     /// Where progress is shown.
     pub console: &'a Console,
 }
 
-impl Proving<'_> {
-    /// Proves partitions. The next partition's witness is made while the last one's proof is under way.
+impl<B: Backend> Proving<'_, B> {
+    /// Proves partitions, on each prover in turn. The next partition's witness is made while the last ones' proofs are
+    /// under way, one a prover.
     pub fn prove(
         &self,
         witnesses: &mut Witnesses<'_>,
@@ -105,24 +107,26 @@ impl Proving<'_> {
             witness_s: 0.0,
             prove_s: 0.0,
         };
-        let mut pending: Option<(usize, Pending<CpuBackend>)> = None;
-        for &partition in partitions {
+        let mut pending: VecDeque<(usize, Pending<B>)> = VecDeque::new();
+        for (&partition, prover) in partitions.iter().zip(self.provers.iter().cycle()) {
             let what = format!("{id}: witness of partition {partition}");
             let make = |_: &_| witnesses.make(self.job, partition);
             let made = self.console.step(&what, make)?;
             done.witness_s += made.seconds;
             if self.check {
                 let what = format!("{id}: checking every constraint of partition {partition}");
-                let check = |_: &_| self.prover.r1cs().check(&made.value);
+                let check = |_: &_| prover.r1cs().check(&made.value);
                 self.console.step(&what, check)?;
             }
-            if let Some(previous) = pending.take() {
-                self.finish(previous, witnesses, &mut done)?;
+            if pending.len() == self.provers.len()
+                && let Some(oldest) = pending.pop_front()
+            {
+                self.finish(oldest, witnesses, &mut done)?;
             }
-            let started = self.prover.start(made.value, random_blinding())?;
-            pending = Some((partition, started));
+            let started = prover.start(made.value, random_blinding())?;
+            pending.push_back((partition, started));
         }
-        if let Some(last) = pending {
+        for last in pending {
             self.finish(last, witnesses, &mut done)?;
         }
         Ok(done)
@@ -130,7 +134,7 @@ impl Proving<'_> {
 
     fn finish(
         &self,
-        (partition, pending): (usize, Pending<CpuBackend>),
+        (partition, pending): (usize, Pending<B>),
         witnesses: &mut Witnesses<'_>,
         done: &mut ProvedJob,
     ) -> anyhow::Result<()> {
@@ -164,7 +168,7 @@ impl Proving<'_> {
             "{}: partition {partition}: {error}; its direct witness was wrong, proving it again",
             self.job.circuit_id()
         ));
-        let pending = self.prover.start(witness, random_blinding())?;
+        let pending = self.provers[0].start(witness, random_blinding())?;
         Ok(pending.finish()?)
     }
 }
@@ -177,6 +181,7 @@ fn random_blinding() -> Blinding {
 mod tests {
     use bellpepper_core::num::AllocatedNum;
     use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
+    use cuzk_backend_cpu::CpuBackend;
     use cuzk_curve::Fr;
     use cuzk_groth16::{keygen, verify};
     use cuzk_pce::Pce;
@@ -233,7 +238,7 @@ mod tests {
         let prover = Prover::new(CpuBackend, &pce, &key).unwrap();
         let proving = Proving {
             job: &Wrong,
-            prover: &prover,
+            provers: std::slice::from_ref(&prover),
             check: false,
             console: &Console::new(false, true),
         };

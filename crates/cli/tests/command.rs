@@ -83,7 +83,16 @@ fn proved() -> Bench {
     assert_eq!(made["circuit"], "wpost-2k");
     let key = bench.json(&[&["keygen"], &CIRCUIT[..]].concat());
     assert!(key["params_bytes"].as_u64().unwrap() > 11_000_000);
-    let row = bench.json(&["prove", PAYLOAD, "--out", "wpost.proof", "--check"]);
+    let row = bench.json(&[
+        "prove",
+        PAYLOAD,
+        "--out",
+        "wpost.proof",
+        "--check",
+        "--backend",
+        "cpu",
+    ]);
+    assert_eq!(row["backend"], "cpu");
     assert_eq!(row["proof_bytes"], 192);
     assert_eq!(row["witnesses"], ways(1, 0));
     bench
@@ -348,13 +357,35 @@ fn the_demo_proves_and_keeps_what_it_made() {
     }
 }
 
+/// What no machine has is refused, whatever it has; and where a GPU is chosen, the result says so.
+#[test]
+fn a_gpu_that_cannot_be_used_is_an_error() {
+    let bench = Bench::new();
+    for verb in [&["demo"][..], &["keygen", "--circuit", "wpost-2k"]] {
+        let error = bench.fails(6, &[verb, &["--backend", "cuda:4095"]].concat());
+        assert!(error.contains("--backend cpu"), "{error}");
+    }
+    for wrong in ["gpu", "cuda:", "cuda:0,0"] {
+        bench.fails(2, &["demo", "--backend", wrong]);
+    }
+    let output = bench.run(&["devices", "--json"]);
+    match output.status.code() {
+        Some(0) => {
+            let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(rows.is_array());
+        }
+        Some(6) => assert!(String::from_utf8_lossy(&output.stderr).contains("driver")),
+        code => panic!("{code:?}"),
+    }
+}
+
 #[test]
 fn help_completions_and_manual_are_there() {
     let bench = Bench::new();
     let help = bench.run(&["--help"]);
     let help = String::from_utf8(help.stdout).unwrap();
     for verb in [
-        "demo", "synth", "keygen", "compile", "prove", "verify", "inspect",
+        "demo", "synth", "keygen", "compile", "prove", "verify", "inspect", "devices",
     ] {
         assert!(help.contains(verb), "{verb}");
     }

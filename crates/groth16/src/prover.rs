@@ -1,5 +1,6 @@
 //! A key and a circuit on a backend, ready to prove.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -131,7 +132,35 @@ impl<B: Backend> Prover<B> {
         witness: impl Into<Arc<PackedWitness>>,
         blinding: Blinding,
     ) -> Result<Pending<B>, Groth16Error> {
-        Pending::spawn(Arc::clone(&self.inner), witness.into(), blinding)
+        let inner = Arc::clone(&self.inner);
+        let work = Arc::clone(&inner);
+        Pending::spawn(
+            inner,
+            witness.into(),
+            blinding,
+            move |witness, stop, stages| work.sums(&work.backend, witness, stop, stages),
+        )
+    }
+
+    /// [`Prover::start`] on `lane`, which is given up when the work is done or cancelled: a lease of another lane of the
+    /// prover's device, or any other backend that reads what this prover's made resident.
+    pub fn start_on<L>(
+        &self,
+        lane: L,
+        witness: impl Into<Arc<PackedWitness>>,
+        blinding: Blinding,
+    ) -> Result<Pending<B>, Groth16Error>
+    where
+        L: Deref<Target = B> + Send + 'static,
+    {
+        let inner = Arc::clone(&self.inner);
+        let work = Arc::clone(&inner);
+        Pending::spawn(
+            inner,
+            witness.into(),
+            blinding,
+            move |witness, stop, stages| work.sums(&lane, witness, stop, stages),
+        )
     }
 }
 
@@ -172,11 +201,12 @@ impl<B: Backend> Inner<B> {
     /// Everything after the witness but the assembly. `None` where `cancelled` says so between two stages.
     pub(crate) fn sums(
         &self,
+        backend: &B,
         witness: &Arc<PackedWitness>,
         cancelled: &dyn Fn() -> bool,
         stages: &mut Stages,
     ) -> Result<Option<Sums>, Groth16Error> {
-        let (backend, resident) = (&self.backend, &self.resident);
+        let resident = &self.resident;
         let mut clock = Instant::now();
         let mut lap = |stage: &mut f64| {
             *stage = clock.elapsed().as_secs_f64();
