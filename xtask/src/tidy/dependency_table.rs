@@ -64,6 +64,8 @@ const BELLPERSON: Group = Group {
 const LIBRARY: &[&Group] = &[&TOKIO, &CUDA, &FILECOIN, &BELLPERSON];
 /// A crate that works on a GPU.
 const DEVICE: &[&Group] = &[&TOKIO, &FILECOIN, &BELLPERSON];
+/// A crate that answers calls, on an asynchronous run time.
+const SERVER: &[&Group] = &[&CUDA, &FILECOIN, &BELLPERSON];
 /// A crate that knows Filecoin's circuits.
 const PROOF: &[&Group] = &[&TOKIO, &CUDA];
 
@@ -176,6 +178,19 @@ pub const TABLE: &[Row] = &[
             "cuzk-cs-witness",
         ],
         &[&TOKIO, &CUDA, &FILECOIN],
+    ),
+    row("cuzk-queue", &[], LIBRARY),
+    row("cuzk-proto", &["cuzk-proof-api"], SERVER),
+    row(
+        "cuzk-daemon",
+        &[
+            "cuzk-backend",
+            "cuzk-engine",
+            "cuzk-proof-api",
+            "cuzk-proto",
+            "cuzk-queue",
+        ],
+        SERVER,
     ),
     row("cuzk-cli", CLI_USES, &[&TOKIO]),
     row("cuzk-bench", BENCH_USES, PROOF),
