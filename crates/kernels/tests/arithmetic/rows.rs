@@ -27,7 +27,7 @@ struct Place {
 fn random_block(rows: usize, rng: &mut impl RngCore) -> Block {
     let mut term = || {
         let column = if rng.next_u32().is_multiple_of(3) {
-            rng.next_u32() % SLOTS | DENSE
+            (rng.next_u32() % SLOTS) | DENSE
         } else {
             rng.next_u32() % 60
         };
@@ -122,7 +122,7 @@ fn check(rows: &[usize], escapes: bool) {
             slots: (0..SLOTS)
                 .map(|_| match rng.next_u32() % 2 {
                     0 => rng.next_u32() % AUX,
-                    _ => rng.next_u32() % INPUTS | DENSE,
+                    _ => (rng.next_u32() % INPUTS) | DENSE,
                 })
                 .collect(),
         })
