@@ -45,7 +45,9 @@ impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = UNITS[..4].iter().rev();
         match units.into_iter().find(|(_, factor)| self.0 >= *factor) {
-            Some((unit, factor)) if self.0 % factor == 0 => write!(f, "{}{unit}", self.0 / factor),
+            Some((unit, factor)) if self.0.is_multiple_of(*factor) => {
+                write!(f, "{}{unit}", self.0 / factor)
+            }
             Some((unit, factor)) => write!(f, "{:.1}{unit}", self.0 as f64 / *factor as f64),
             None => write!(f, "{}B", self.0),
         }

@@ -1,6 +1,6 @@
 //! A daemon in a task of this process.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,6 +108,6 @@ pub async fn client(address: &Address) -> Client {
         .max_encoding_message_size(usize::MAX)
 }
 
-fn unix_url(path: &PathBuf) -> String {
+fn unix_url(path: &Path) -> String {
     format!("unix://{}", path.display())
 }
