@@ -48,6 +48,9 @@ fn every_kind_is_accepted_with_the_trees_of_32_and_64_gib() -> TestResult {
         (Kind::WindowPost, SectorSize::GIB_32, 3),
         (Kind::WindowPost, SectorSize::GIB_64, 3),
         (Kind::PoRep, SectorSize::GIB_32, 1),
+        (Kind::PoRep, SectorSize::GIB_64, 1),
+        (Kind::Snap, SectorSize::GIB_32, 1),
+        (Kind::Snap, SectorSize::GIB_64, 1),
     ] {
         let payload = make(
             kind,

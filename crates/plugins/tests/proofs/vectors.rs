@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cuzk_filecoin::SectorSize;
+use cuzk_groth16::{PROOF_BYTES, Proof};
 use cuzk_proof_api::Request;
 use cuzk_proof_porep::SealProof;
 use cuzk_synth::Kind;
@@ -136,8 +137,12 @@ fn configurations_of_real_seals() {
                     usize::from(found.partitions),
                     usize::from(wanted.partitions)
                 );
-                let proof = record["proof"].as_array().unwrap();
-                assert_eq!(proof.len(), 192 * usize::from(found.partitions));
+                let proof: Vec<u8> = serde_json::from_value(record["proof"].clone()).unwrap();
+                assert_eq!(proof.len(), PROOF_BYTES * usize::from(found.partitions));
+                for partition in proof.chunks(PROOF_BYTES) {
+                    let decoded = Proof::from_bytes(partition).unwrap();
+                    assert_eq!(decoded.to_bytes(), partition);
+                }
                 compared += 1;
             }
         }
