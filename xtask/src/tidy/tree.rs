@@ -21,7 +21,9 @@ pub struct Tree {
 }
 
 /// Endings of the files that are read; `.ci/run` besides.
-const ENDINGS: [&str; 5] = [".rs", ".md", ".toml", ".sh", ".txt"];
+const ENDINGS: [&str; 12] = [
+    ".rs", ".md", ".toml", ".sh", ".txt", ".cu", ".cuh", ".cpp", ".h", ".proto", ".mjs", ".html",
+];
 
 impl Tree {
     /// Reads the files that git tracks, and those that are new and not ignored.
