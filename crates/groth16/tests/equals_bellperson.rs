@@ -246,20 +246,31 @@ fn batches_are_valid_exactly_when_all_proofs_are() {
     ));
 }
 
+fn proof_bytes() -> [u8; 192] {
+    let circuit = Cubic {
+        x: Some(Fr::from(3)),
+    };
+    cubic().0.prove(circuit).unwrap().to_bytes()
+}
+
+/// The points of a proof: name, first byte, bytes.
+const POINTS: [(&str, usize, usize); 3] = [("A", 0, 48), ("B", 48, 96), ("C", 144, 48)];
+
+/// What is wrong with the bytes of a proof's point, which must be the point of this name.
+fn fault(name: &str, bytes: &[u8]) -> EncodingError {
+    match Proof::from_bytes(bytes).unwrap_err() {
+        ProofError::Point { point, source } if point == name => source,
+        other => panic!("{name}: {other}"),
+    }
+}
+
 #[test]
 fn bytes_that_are_no_proof_are_refused() {
-    let (prover, _) = cubic();
-    let good = prover
-        .prove(Cubic {
-            x: Some(Fr::from(3)),
-        })
-        .unwrap()
-        .to_bytes();
-    let refused = |bytes: &[u8]| Proof::from_bytes(bytes).unwrap_err();
+    let good = proof_bytes();
     for length in [0, 191, 193] {
         let mut bytes = good.to_vec();
         bytes.resize(length, 0);
-        let error = refused(&bytes);
+        let error = Proof::from_bytes(&bytes).unwrap_err();
         assert_eq!(
             error,
             ProofError::Length {
@@ -268,34 +279,36 @@ fn bytes_that_are_no_proof_are_refused() {
             }
         );
     }
-    for (name, at, size) in [("A", 0, 48), ("B", 48, 96), ("C", 144, 48)] {
-        let fault = |bytes: &[u8]| match refused(bytes) {
-            ProofError::Point { point, source } if point == name => source,
-            other => panic!("{name}: {other}"),
-        };
+    for (name, at, size) in POINTS {
         let mut uncompressed = good;
         uncompressed[at] &= 0x7f;
         let found = uncompressed[at] & 0x60;
-        assert_eq!(
-            fault(&uncompressed),
-            EncodingError::Flags { found },
-            "{name}"
-        );
+        let flags = EncodingError::Flags { found };
+        assert_eq!(fault(name, &uncompressed), flags, "{name}");
         let mut infinity = good;
         infinity[at..at + size].fill(0);
         infinity[at] = 0xc0;
-        assert_eq!(fault(&infinity), EncodingError::Infinity, "{name}");
+        assert_eq!(fault(name, &infinity), EncodingError::Infinity, "{name}");
         infinity[at + size - 1] = 1;
-        assert_eq!(fault(&infinity), EncodingError::InfinityBits, "{name}");
+        let bits = EncodingError::InfinityBits;
+        assert_eq!(fault(name, &infinity), bits, "{name}");
         for index in 0..size / 48 {
             let mut large = good;
             large[at + 48 * index..at + 48 * (index + 1)].fill(0xff);
             if index == 0 {
                 large[at] = 0x9f;
             }
-            assert_eq!(fault(&large), EncodingError::Coordinate { index }, "{name}");
+            let coordinate = EncodingError::Coordinate { index };
+            assert_eq!(fault(name, &large), coordinate, "{name}");
         }
-        // Half of all x have no point, and the points of small x are outside the subgroup.
+    }
+}
+
+/// Half of all x have no point, and the points of small x are outside the subgroup.
+#[test]
+fn points_of_small_x_are_no_proof() {
+    let good = proof_bytes();
+    for (name, at, size) in POINTS {
         let mut outside = 0;
         for low in 0..40u8 {
             let mut other = good;
@@ -318,7 +331,7 @@ fn bytes_that_are_no_proof_are_refused() {
             } else {
                 EncodingError::OffCurve
             };
-            assert_eq!(fault(&other), expected, "{name}: x = {low}");
+            assert_eq!(fault(name, &other), expected, "{name}: x = {low}");
         }
         assert!(
             (10..=30).contains(&outside),

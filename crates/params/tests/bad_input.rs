@@ -109,7 +109,7 @@ fn a_file_cut_anywhere_is_an_error() {
 }
 
 #[test]
-fn wrong_counts() {
+fn counts_that_no_file_has_room_for() {
     let key = key();
     for (section, _) in &key.counts {
         match open(key.with_count(*section, u32::MAX)) {
@@ -123,63 +123,54 @@ fn wrong_counts() {
             other => panic!("{section}: {other:?}"),
         }
     }
+}
+
+/// Which error it is, the section, and its two numbers: wanted and found, or a point's index and 0.
+fn described(error: ParamsError) -> (&'static str, Section, usize, usize) {
+    match error {
+        ParamsError::Empty { section, .. } => ("empty", section, 0, 0),
+        ParamsError::Count {
+            section,
+            wanted,
+            found,
+            ..
+        } => ("count", section, wanted, found),
+        ParamsError::CountPastEnd {
+            section,
+            wanted,
+            found,
+            ..
+        } => ("past the end", section, wanted, found),
+        ParamsError::Point {
+            section,
+            index,
+            fault: EncodingError::Coordinate { .. } | EncodingError::OffCurve,
+            ..
+        } => ("point", section, index, 0),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn wrong_counts() {
+    let key = key();
     for (index, (section, at)) in key.counts.iter().enumerate() {
         let count = u32::from_be_bytes(key.bytes[*at..at + 4].try_into().expect("4 bytes"));
-        let after = key.counts.get(index + 1).map(|&(after, _)| after);
         for wrong in [0, count + 1, count - 1] {
             let error = open(key.with_count(*section, wrong)).expect_err("refused");
-            let right = match (section, after, &error) {
-                (Section::Ic, _, ParamsError::Empty { section, .. }) => {
-                    wrong == 0 && *section == Section::Ic
+            let found = described(error);
+            let expected = match section {
+                Section::Ic if wrong == 0 => ("empty", Section::Ic, 0, 0),
+                // h's count is taken for the beginning of a point.
+                Section::Ic if wrong > count => ("point", Section::Ic, count as usize, 0),
+                Section::BG2 if wrong > count => {
+                    ("past the end", Section::BG2, SQUARINGS + 1, SQUARINGS)
                 }
-                // What was h's count is taken for a part of a point.
-                (
-                    Section::Ic,
-                    _,
-                    ParamsError::Point {
-                        section,
-                        index,
-                        fault,
-                        ..
-                    },
-                ) => {
-                    wrong > count
-                        && (*section, *index) == (Section::Ic, count as usize)
-                        && matches!(
-                            fault,
-                            EncodingError::Coordinate { .. } | EncodingError::OffCurve
-                        )
-                }
-                // A part of a point is taken for the next section's count.
-                (_, Some(after), ParamsError::CountPastEnd { section: s, .. }) => {
-                    *s == after && (*section != Section::Ic || wrong == count - 1)
-                }
-                (
-                    Section::BG2,
-                    None,
-                    ParamsError::CountPastEnd {
-                        section: s,
-                        wanted,
-                        found,
-                        ..
-                    },
-                ) => (*s, *wanted, *found) == (Section::BG2, SQUARINGS + 1, SQUARINGS),
-                (
-                    Section::BG2,
-                    None,
-                    ParamsError::Count {
-                        section: s,
-                        wanted,
-                        found,
-                        ..
-                    },
-                ) => {
-                    wrong < count
-                        && (*s, *wanted, *found) == (Section::BG2, SQUARINGS, wrong as usize)
-                }
-                _ => false,
+                Section::BG2 => ("count", Section::BG2, SQUARINGS, wrong as usize),
+                // A part of a point is taken for the next section's count, which no room is left for.
+                _ => ("past the end", key.counts[index + 1].0, found.2, found.3),
             };
-            assert!(right, "{section}: {wrong}: {error}");
+            assert_eq!(found, expected, "{section}: {wrong}");
         }
     }
 }

@@ -153,12 +153,9 @@ fn fault(opened: Result<Pce, PceError>) -> FileFault {
 
 const MIB: usize = 1 << 20;
 
-// One test: the heap is that of the whole process.
-#[test]
-fn memory_is_bounded() {
+/// Inputs and aux variables that no row names, as many as there may be.
+fn largest_counts_take_a_bit_or_two() {
     let largest = Shape::LARGEST as u64;
-
-    // Inputs and aux variables that no row names.
     let file = empty(largest, 0);
     assert!(file.bytes().len() < 1024);
     let (pce, bytes) = peak(|| file.open().unwrap());
@@ -170,40 +167,43 @@ fn memory_is_bounded() {
     let (pce, bytes) = peak(|| empty(1, largest - 1).open().unwrap());
     assert_eq!(pce.shape.aux, Shape::LARGEST - 1);
     assert!(bytes < 160 * MIB, "aux: {bytes}");
-    drop(pce);
+}
 
-    // More than there may be, up to what no machine holds.
-    for (inputs, aux, constraints) in [
-        (largest + 1, 0, 0),
-        (2, largest - 1, 0),
-        (1, 0, largest),
-        ((1 << 32) - 2, 0, 0),
-        (u64::MAX, u64::MAX, u64::MAX),
+/// Counts above the limit, up to what no machine holds.
+fn larger_counts_are_refused() {
+    let largest = Shape::LARGEST as u64;
+    for counts in [
+        [largest + 1, 0, 0],
+        [2, largest - 1, 0],
+        [1, 0, largest],
+        [(1 << 32) - 2, 0, 0],
+        [u64::MAX; 3],
     ] {
         let mut file = empty(1, 0);
-        file.counts = [inputs, aux, constraints];
+        file.counts = counts;
         let (fault, bytes) = peak(|| fault(file.open()));
         assert!(
             matches!(fault, FileFault::R1cs(R1csError::TooLarge { limit, .. }) if limit == Shape::LARGEST),
             "{fault}"
         );
-        assert!(bytes < MIB, "{inputs} {aux} {constraints}: {bytes}");
+        assert!(bytes < MIB, "{counts:?}: {bytes}");
     }
     let none = fault(empty(0, 0).open());
+    let what = "inputs with ONE";
     assert!(
-        matches!(
-            none,
-            FileFault::R1cs(R1csError::Count {
-                what: "inputs with ONE",
-                ..
-            })
-        ),
+        matches!(none, FileFault::R1cs(R1csError::Count { what: found, .. }) if found == what),
         "{none}"
     );
+}
 
-    // Arguments: eight bytes each from a few bytes of the file.
+/// Arguments of calls take eight bytes each, from a few bytes of the file.
+fn arguments_are_bounded() {
     assert_eq!(calls(3, 5).open().unwrap().shape.constraints, 5);
-    for (slots, count) in [((1 << 32) - 1, 2), (1 << 23, 3), (1 << 16, 2000)] {
+    for (slots, count, limit) in [
+        ((1 << 32) - 1, 2, MIB),
+        (1 << 23, 3, MIB),
+        (1 << 16, 4000, 300 * MIB),
+    ] {
         let file = calls(slots, count);
         let (fault, bytes) = peak(|| fault(file.open()));
         let arguments = "arguments of a call";
@@ -211,23 +211,28 @@ fn memory_is_bounded() {
             matches!(fault, FileFault::Number { what, .. } if what == arguments),
             "{fault}"
         );
-        assert!(bytes < 300 * MIB, "{slots} slots: {bytes}");
+        assert!(bytes < limit, "{slots} slots: {bytes}");
     }
+}
 
-    // Bit maps of templates: no more variables in all of them than in the root.
+/// Templates have no more variables together than the root has, so their bit maps have no more bits.
+fn variables_of_templates_are_bounded() {
     assert_eq!(chain(1 << 10, 1).open().unwrap().shape.constraints, 1);
-    let file = chain(largest - 1, 60);
+    let file = chain(Shape::LARGEST as u64 - 1, 60);
     let (fault, bytes) = peak(|| fault(file.open()));
+    let variables = "aux variables of templates";
     assert!(
-        matches!(
-            fault,
-            FileFault::Number {
-                what: "aux variables of templates",
-                limit: 0,
-                ..
-            }
-        ),
+        matches!(fault, FileFault::Number { what, limit: 0, .. } if what == variables),
         "{fault}"
     );
     assert!(bytes < MIB, "a chain: {bytes}");
+}
+
+// One test: the heap is that of the whole process.
+#[test]
+fn memory_is_bounded() {
+    largest_counts_take_a_bit_or_two();
+    larger_counts_are_refused();
+    arguments_are_bounded();
+    variables_of_templates_are_bounded();
 }

@@ -103,14 +103,14 @@ proptest! {
 
     #[test]
     fn damaged_files_are_refused(circuit in step_circuits(20), at in any::<usize>(), flip in 1u8..) {
-        let whole = file(&Pce::record(circuit.to_blank()).unwrap());
+        let whole = Pce::record(circuit.to_blank()).unwrap().to_bytes().unwrap();
         let at = at % whole.len();
         prop_assert!(read(whole[..at].to_vec()).is_err());
         let mut flipped = whole.clone();
         flipped[at] ^= flip;
         // Padding between sections belongs to no section: a flip there, and nowhere else, changes nothing that is read.
         match read(flipped) {
-            Ok(same) => prop_assert!(in_padding(&whole, at) && file(&same) == whole, "byte {at}"),
+            Ok(same) => prop_assert!(in_padding(&whole, at) && same.to_bytes().unwrap() == whole, "byte {at}"),
             Err(error) => prop_assert!(!in_padding(&whole, at), "byte {at}: {error}"),
         }
     }

@@ -91,3 +91,28 @@ impl Tree {
 fn is_read(path: &str) -> bool {
     path == ".ci/run" || ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_read;
+
+    #[test]
+    fn sources_and_documents_of_every_kind_are_read() {
+        for path in [
+            ".ci/run",
+            "README.md",
+            "kernels/src/msm.cu",
+            "kernels/src/field.cuh",
+            "kernels/tests/host.cpp",
+            "benches/peers/shim.h",
+            "crates/proto/proto/cuzk.proto",
+            "crates/daemon/src/dashboard.html",
+            "crates/daemon/src/page.mjs",
+        ] {
+            assert!(is_read(path), "{path}");
+        }
+        for path in ["Cargo.lock", "key.params", "LICENSE-MIT"] {
+            assert!(!is_read(path), "{path}");
+        }
+    }
+}
