@@ -1,8 +1,11 @@
 //! What the fuzz targets share: the allocator's limit, and one function a decoder that is given any bytes.
 //!
 //! A target fails where a decoder panics, where it asks for more memory than [`HEAP_LIMIT_BYTES`], or where what it
-//! accepted does not encode to what it was given.
+//! accepted does not come back: keys and proofs encode to what was given; PCE files, payload files and marks, of which there
+//! are many forms, encode to a form that decodes to the same. The payloads of the four proof types have no encoder: what is
+//! accepted is asked for its public inputs and its circuits.
 
+mod files;
 mod keys;
 mod payloads;
 mod pce;
@@ -11,6 +14,7 @@ use std::alloc::System;
 
 use cap::Cap;
 
+pub use files::{manifest, mark, payload_file};
 pub use keys::{parameters, proof, verifying_key};
 pub use payloads::{payload, porep_documents, reference};
 pub use pce::pce;

@@ -1,17 +1,19 @@
 //! PCE files.
 
+use std::path::Path;
+
 use cuzk_curve::{Bytes, Fr};
-use cuzk_pce::Pce;
+use cuzk_pce::{FileFault, Pce, PceError};
 use cuzk_r1cs::Assignment;
 use ff::Field;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Where the counts stand: inputs, aux, constraints.
-const COUNTS: usize = 8 + 4 + 4;
-/// A circuit may be far larger than its file: repeated blocks are stored once. What is larger than this is not opened.
-const LARGEST: u64 = 1 << 20;
+/// Variables or constraints up to which a circuit is evaluated: that takes 32 bytes a variable and 96 a constraint, and a
+/// circuit may have far more of them than its file has bytes, since repeated blocks are stored once. Whatever opens, however
+/// large, is opened, its density derived, and encoded.
+const LARGEST: usize = 1 << 20;
 /// Bytes before the section table: magic, version, count, shape, hash.
-const TABLE: usize = COUNTS + 24 + 32;
+const TABLE: usize = 8 + 4 + 4 + 24 + 32;
 /// Sections of a file.
 const SECTIONS: usize = 9;
 /// Bytes of an entry: offset, length, checksum.
@@ -27,22 +29,55 @@ pub fn pce(data: &[u8]) {
     }
 }
 
-/// What opens can be evaluated, or says what is wrong with it.
+/// What opens has a density, encodes to a file of the same circuit, and can be evaluated, or says what is wrong with it.
 fn open(data: Vec<u8>) {
-    let counts = data.get(COUNTS..COUNTS + 24).unwrap_or_default();
-    let too_large = |count: &[u8; 8]| u64::from_le_bytes(*count) > LARGEST;
-    if counts.as_chunks::<8>().0.iter().any(too_large) {
-        return;
-    }
-    let Ok(pce) = Pce::from_bytes(Bytes::new(data)) else {
+    let read = |data| Pce::from_bytes(Path::new("fuzz"), Bytes::new(data));
+    let Ok(pce) = read(data) else {
         return;
     };
+    let _ = pce.density();
+    // Numbers and runs have more than one form, so a file that is accepted need not be the one that is written.
+    let written = pce.to_bytes().expect("memory takes all bytes");
+    evaluate(&pce);
+    drop(pce);
+    match read(written.clone()) {
+        Ok(again) => assert!(again.to_bytes().expect("memory takes all bytes") == written),
+        // The shorter form pays for fewer arguments.
+        Err(PceError::File {
+            fault:
+                FileFault::Number {
+                    what: "arguments of a call",
+                    ..
+                },
+            ..
+        }) => {}
+        Err(error) => panic!("what was written is refused: {error}"),
+    }
+}
+
+/// All ways of evaluating agree.
+fn evaluate(pce: &Pce) {
     let shape = pce.r1cs().shape;
+    if shape.inputs + shape.aux > LARGEST || shape.constraints > LARGEST {
+        return;
+    }
     let mut assignment = Assignment::default();
     assignment.inputs.resize(shape.inputs, Fr::ONE);
-    (0..shape.aux).for_each(|_| assignment.push_aux(Fr::ZERO));
-    if let Ok(witness) = pce.pack(assignment) {
-        let _ = pce.evaluate_single_threaded(&witness);
+    (0..shape.aux).for_each(|j| assignment.push_aux(Fr::from(j as u64 % 3)));
+    let Ok(witness) = pce.pack(assignment) else {
+        return;
+    };
+    let single = pce.evaluate_single_threaded(&witness);
+    let parallel = pce.evaluate(&witness);
+    let checked = pce.check(&witness);
+    match (&single, &parallel) {
+        (Ok(single), Ok(parallel)) => {
+            assert!(single == parallel);
+            let row = |i: usize| single.a[i] * single.b[i] == single.c[i];
+            assert_eq!(checked.is_ok(), (0..shape.constraints).all(row));
+        }
+        (Err(_), Err(_)) => {}
+        _ => panic!("one thread: {:?}, many: {:?}", single.err(), parallel.err()),
     }
 }
 

@@ -22,6 +22,9 @@ const TARGETS: &[&str] = &[
     "window-post",
     "winning-post",
     "snap",
+    "payload-file",
+    "manifest",
+    "mark",
 ];
 
 /// Inline counters, a table of their places, and comparisons for libFuzzer to solve.

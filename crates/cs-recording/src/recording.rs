@@ -60,22 +60,14 @@ impl RecordingCS {
 
     /// What was recorded.
     ///
-    /// Errors: [`R1csError::TooLarge`] where a count does not fit 32 bits.
+    /// Errors: [`R1csError::TooLarge`] above [`Shape::LARGEST`], and whatever [`Matrices::new`] returns.
     pub fn finish(self) -> Result<Recorded, R1csError> {
         let shape = Shape {
             inputs: self.inputs,
             aux: self.aux,
             constraints: self.blocks.rows(),
         };
-        let limit = u32::MAX as usize - 1;
-        for (what, found) in [
-            ("inputs and aux", shape.inputs.saturating_add(shape.aux)),
-            ("constraints and inputs", shape.rows()),
-        ] {
-            if found > limit {
-                return Err(R1csError::TooLarge { what, limit, found });
-            }
-        }
+        shape.check()?;
         if let Some(error) = self.failed {
             return Err(error);
         }

@@ -33,6 +33,9 @@ pub enum Groth16Error {
         /// Inputs that were given.
         found: usize,
     },
+    /// A verifying key without a point for ONE, which no reader returns: ic is empty.
+    #[error("the verifying key is empty: ic has no point for ONE")]
+    EmptyKey,
     /// A finished proof that does not verify although the witness satisfies every constraint.
     #[error(
         "the proof made by the {backend} backend does not verify although its witness satisfies every constraint: the \

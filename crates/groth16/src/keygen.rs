@@ -39,8 +39,15 @@ const G2_COST: usize = 3;
 /// What the mark beside a key says of its maker.
 const MADE_BY: &str = concat!("cuzk ", env!("CARGO_PKG_VERSION"));
 
-/// The secrets of a setup, and its generators.
-#[derive(Clone)]
+/// The secrets of a setup, and its generators. They cannot be cloned, and dropping them overwrites them. (What the processor
+/// and the stack hold of values that were computed with is not covered.)
+///
+/// ```compile_fail
+/// # use cuzk_groth16::keygen::ToxicWaste;
+/// fn kept(toxic: &ToxicWaste) -> ToxicWaste {
+///     toxic.clone()
+/// }
+/// ```
 pub struct ToxicWaste {
     /// The generator of G1.
     pub g1: G1Projective,
@@ -72,6 +79,23 @@ impl ToxicWaste {
         }
     }
 
+    fn wipe(&mut self) {
+        let Self {
+            g1,
+            g2,
+            alpha,
+            beta,
+            gamma,
+            delta,
+            tau,
+        } = self;
+        *g1 = G1Projective::identity();
+        *g2 = G2Projective::identity();
+        wipe([alpha, beta, gamma, delta, tau]);
+        // What nothing reads any more need not be written, as far as the compiler knows; here something may read it.
+        std::hint::black_box((g1, g2));
+    }
+
     /// Refuses secrets whose key no one accepts. (That tau is outside the domain shows later.)
     fn check(&self) -> Result<(), Groth16Error> {
         let zero = |value: &Fr| value.is_zero_vartime();
@@ -84,6 +108,20 @@ impl ToxicWaste {
             () => return Ok(()),
         };
         Err(Groth16Error::Toxic { reason })
+    }
+}
+
+impl Drop for ToxicWaste {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+/// Overwrites secrets.
+fn wipe<'a>(secrets: impl IntoIterator<Item = &'a mut Fr>) {
+    for secret in secrets {
+        *secret = Fr::ZERO;
+        std::hint::black_box(secret);
     }
 }
 
@@ -284,4 +322,20 @@ fn non_zero(scalars: &[Fr]) -> Vec<Fr> {
         .filter(|scalar| !scalar.is_zero_vartime())
         .copied()
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropped_secrets_are_overwritten() {
+        let mut toxic = ToxicWaste::sample(&mut rand_core::OsRng);
+        assert!(toxic.check().is_ok());
+        toxic.wipe();
+        assert!(bool::from(toxic.g1.is_identity() & toxic.g2.is_identity()));
+        let secrets = [toxic.alpha, toxic.beta, toxic.gamma, toxic.delta, toxic.tau];
+        assert_eq!(secrets, [Fr::ZERO; 5]);
+        assert!(std::mem::needs_drop::<ToxicWaste>());
+    }
 }

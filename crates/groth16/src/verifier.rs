@@ -33,24 +33,25 @@ impl From<&VerifyingKey> for PreparedVerifyingKey {
 impl PreparedVerifyingKey {
     /// ic_0 + the sum of `public[i] * ic_(i+1)`.
     fn combine(&self, public: &[Fr]) -> Result<G1Projective, Groth16Error> {
-        if public.len() + 1 != self.ic.len() {
+        let (one, ic) = self.ic.split_first().ok_or(Groth16Error::EmptyKey)?;
+        if public.len() != ic.len() {
             return Err(Groth16Error::PublicInputs {
-                wanted: self.ic.len() - 1,
+                wanted: ic.len(),
                 found: public.len(),
             });
         }
-        let constant = self.ic[0].to_curve();
+        let constant = one.to_curve();
         if public.is_empty() {
             return Ok(constant);
         }
-        let bases: Vec<G1Projective> = self.ic[1..].iter().map(|p| p.to_curve()).collect();
+        let bases: Vec<G1Projective> = ic.iter().map(|p| p.to_curve()).collect();
         Ok(G1Projective::multi_exp(&bases, public) + constant)
     }
 }
 
 /// Whether `proof` is valid for the public inputs (without ONE): e(A, B) = e(alpha, beta) e(IC, gamma) e(C, delta).
 ///
-/// Errors: [`Groth16Error::PublicInputs`] where their number is not the key's.
+/// Errors: [`Groth16Error::PublicInputs`] where their number is not the key's, [`Groth16Error::EmptyKey`].
 pub fn verify(
     key: &PreparedVerifyingKey,
     proof: &Proof,
@@ -69,7 +70,7 @@ pub fn verify(
 /// Whether all proofs are valid for their public inputs, by one equation: each proof's equation raised to a random
 /// 128-bit power, multiplied together. A false `true` has probability 2^-128. No proofs are valid.
 ///
-/// Errors: [`Groth16Error::PublicInputs`] where a number of inputs is not the key's.
+/// Errors: [`Groth16Error::PublicInputs`] where a number of inputs is not the key's, [`Groth16Error::EmptyKey`].
 pub fn verify_batch(
     key: &PreparedVerifyingKey,
     proofs: &[(&Proof, &[Fr])],

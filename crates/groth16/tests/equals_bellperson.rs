@@ -3,7 +3,8 @@
 use bellperson::groth16 as peer;
 use blstrs::Bls12;
 use cuzk_backend_cpu::CpuBackend;
-use cuzk_curve::{Bytes, Fr};
+use cuzk_curve::encoding::EncodingError;
+use cuzk_curve::{Bytes, Fr, G1Affine, G2Affine};
 use cuzk_groth16::{
     Blinding, Groth16Error, PreparedVerifyingKey, Proof, ProofError, Prover, keygen, verify,
     verify_batch,
@@ -245,20 +246,31 @@ fn batches_are_valid_exactly_when_all_proofs_are() {
     ));
 }
 
+fn proof_bytes() -> [u8; 192] {
+    let circuit = Cubic {
+        x: Some(Fr::from(3)),
+    };
+    cubic().0.prove(circuit).unwrap().to_bytes()
+}
+
+/// The points of a proof: name, first byte, bytes.
+const POINTS: [(&str, usize, usize); 3] = [("A", 0, 48), ("B", 48, 96), ("C", 144, 48)];
+
+/// What is wrong with the bytes of a proof's point, which must be the point of this name.
+fn fault(name: &str, bytes: &[u8]) -> EncodingError {
+    match Proof::from_bytes(bytes).unwrap_err() {
+        ProofError::Point { point, source } if point == name => source,
+        other => panic!("{name}: {other}"),
+    }
+}
+
 #[test]
 fn bytes_that_are_no_proof_are_refused() {
-    let (prover, _) = cubic();
-    let good = prover
-        .prove(Cubic {
-            x: Some(Fr::from(3)),
-        })
-        .unwrap()
-        .to_bytes();
-    let refused = |bytes: &[u8]| Proof::from_bytes(bytes).unwrap_err();
+    let good = proof_bytes();
     for length in [0, 191, 193] {
         let mut bytes = good.to_vec();
         bytes.resize(length, 0);
-        let error = refused(&bytes);
+        let error = Proof::from_bytes(&bytes).unwrap_err();
         assert_eq!(
             error,
             ProofError::Length {
@@ -267,29 +279,84 @@ fn bytes_that_are_no_proof_are_refused() {
             }
         );
     }
-    for (name, at) in [("A", 0), ("B", 48), ("C", 144)] {
-        let named =
-            |error: &ProofError| matches!(error, ProofError::Point { point, .. } if *point == name);
+    for (name, at, size) in POINTS {
         let mut uncompressed = good;
         uncompressed[at] &= 0x7f;
-        assert!(named(&refused(&uncompressed)), "{name}: flags");
+        let found = uncompressed[at] & 0x60;
+        let flags = EncodingError::Flags { found };
+        assert_eq!(fault(name, &uncompressed), flags, "{name}");
         let mut infinity = good;
-        let size = if name == "B" { 96 } else { 48 };
         infinity[at..at + size].fill(0);
         infinity[at] = 0xc0;
-        assert!(named(&refused(&infinity)), "{name}: infinity");
-        let mut large = good;
-        large[at] = 0x9f;
-        large[at + 1..at + 48].fill(0xff);
-        assert!(named(&refused(&large)), "{name}: not below the modulus");
-        // Most x have no point, and most points are outside the subgroup: none of these may pass.
+        assert_eq!(fault(name, &infinity), EncodingError::Infinity, "{name}");
+        infinity[at + size - 1] = 1;
+        let bits = EncodingError::InfinityBits;
+        assert_eq!(fault(name, &infinity), bits, "{name}");
+        for index in 0..size / 48 {
+            let mut large = good;
+            large[at + 48 * index..at + 48 * (index + 1)].fill(0xff);
+            if index == 0 {
+                large[at] = 0x9f;
+            }
+            let coordinate = EncodingError::Coordinate { index };
+            assert_eq!(fault(name, &large), coordinate, "{name}");
+        }
+    }
+}
+
+/// Half of all x have no point, and the points of small x are outside the subgroup.
+#[test]
+fn points_of_small_x_are_no_proof() {
+    let good = proof_bytes();
+    for (name, at, size) in POINTS {
+        let mut outside = 0;
         for low in 0..40u8 {
             let mut other = good;
             other[at..at + size].fill(0);
             other[at] = 0x80;
             other[at + size - 1] = low;
-            assert!(named(&refused(&other)), "{name}: x = {low}");
+            let point = &other[at..at + size];
+            let on_curve = match <&[u8; 48]>::try_from(point) {
+                // blst has no point for x = 0, but (0, 2) is one.
+                Ok(point) => {
+                    low == 0 || G1Affine::from_compressed_unchecked(point).is_some().into()
+                }
+                Err(_) => G2Affine::from_compressed_unchecked(point.try_into().unwrap())
+                    .is_some()
+                    .into(),
+            };
+            let expected = if on_curve {
+                outside += 1;
+                EncodingError::OutsideSubgroup
+            } else {
+                EncodingError::OffCurve
+            };
+            assert_eq!(fault(name, &other), expected, "{name}: x = {low}");
         }
+        assert!(
+            (10..=30).contains(&outside),
+            "{name}: {outside} of 40 x have a point"
+        );
+    }
+}
+
+#[test]
+fn a_key_without_a_point_for_one_is_refused() {
+    let (prover, pce) = cubic();
+    let proof = prover
+        .prove(Cubic {
+            x: Some(Fr::from(3)),
+        })
+        .unwrap();
+    let key = keygen::in_memory(&CpuBackend, &pce, &mut rng()).unwrap();
+    let mut vk = key.vk().clone();
+    vk.ic.clear();
+    let prepared = PreparedVerifyingKey::from(&vk);
+    for public in [&[][..], &[Fr::ONE]] {
+        let error = verify(&prepared, &proof, public).unwrap_err();
+        assert!(matches!(error, Groth16Error::EmptyKey), "{error}");
+        let error = verify_batch(&prepared, &[(&proof, public)], &mut rng()).unwrap_err();
+        assert!(matches!(error, Groth16Error::EmptyKey), "{error}");
     }
 }
 

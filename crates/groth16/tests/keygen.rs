@@ -41,7 +41,7 @@ fn toxic(seed: u64) -> ToxicWaste {
 
 /// bellperson's key file, or its refusal.
 fn peer<C: Circuit<Fr>>(circuit: C, toxic: &ToxicWaste) -> Result<Vec<u8>, SynthesisError> {
-    let ToxicWaste {
+    let &ToxicWaste {
         g1,
         g2,
         alpha,
@@ -49,7 +49,7 @@ fn peer<C: Circuit<Fr>>(circuit: C, toxic: &ToxicWaste) -> Result<Vec<u8>, Synth
         gamma,
         delta,
         tau,
-    } = toxic.clone();
+    } = toxic;
     let key = generate_parameters::<Bls12, _>(circuit, g1, g2, alpha, beta, gamma, delta, tau)?;
     let mut bytes = Vec::new();
     key.write(&mut bytes).expect("written to memory");
@@ -154,35 +154,35 @@ fn secrets_that_make_no_key() {
     let bad = [
         ToxicWaste {
             alpha: Fr::ZERO,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             beta: Fr::ZERO,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             gamma: Fr::ZERO,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             delta: Fr::ZERO,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             delta: good.gamma,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             tau: Fr::ONE,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             tau: -Fr::ONE,
-            ..good.clone()
+            ..good
         },
         ToxicWaste {
             g1: group::Group::identity(),
-            ..good.clone()
+            ..good
         },
     ];
     for toxic in bad {

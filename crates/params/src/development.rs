@@ -63,12 +63,20 @@ impl DevelopmentMark {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(ParamsError::io(&path, "read", source)),
         };
-        let mark: Self = serde_json::from_slice(&json).map_err(|source| ParamsError::Json {
-            file: path.clone(),
+        Self::parse(&path, &json).map(Some)
+    }
+
+    /// Parses the bytes of a mark; `file` is for errors.
+    ///
+    /// # Errors
+    /// [`ParamsError::Json`] or [`ParamsError::Mark`], as [`DevelopmentMark::read`].
+    pub fn parse(file: &Path, json: &[u8]) -> Result<Self, ParamsError> {
+        let mark: Self = serde_json::from_slice(json).map_err(|source| ParamsError::Json {
+            file: file.to_path_buf(),
             source,
         })?;
         let refuse = |field, wanted, found| ParamsError::Mark {
-            file: path.clone(),
+            file: file.to_path_buf(),
             field,
             wanted,
             found,
@@ -79,6 +87,6 @@ impl DevelopmentMark {
         if !mark.insecure {
             return Err(refuse("insecure", "true", "false".to_owned()));
         }
-        Ok(Some(mark))
+        Ok(mark)
     }
 }

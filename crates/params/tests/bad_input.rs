@@ -109,9 +109,9 @@ fn a_file_cut_anywhere_is_an_error() {
 }
 
 #[test]
-fn wrong_counts() {
+fn counts_that_no_file_has_room_for() {
     let key = key();
-    for (section, at) in &key.counts {
+    for (section, _) in &key.counts {
         match open(key.with_count(*section, u32::MAX)) {
             Err(ParamsError::CountPastEnd {
                 section: found,
@@ -122,30 +122,57 @@ fn wrong_counts() {
             }
             other => panic!("{section}: {other:?}"),
         }
+    }
+}
+
+/// Which error it is, the section, and its two numbers: wanted and found, or a point's index and 0.
+fn described(error: ParamsError) -> (&'static str, Section, usize, usize) {
+    match error {
+        ParamsError::Empty { section, .. } => ("empty", section, 0, 0),
+        ParamsError::Count {
+            section,
+            wanted,
+            found,
+            ..
+        } => ("count", section, wanted, found),
+        ParamsError::CountPastEnd {
+            section,
+            wanted,
+            found,
+            ..
+        } => ("past the end", section, wanted, found),
+        ParamsError::Point {
+            section,
+            index,
+            fault: EncodingError::Coordinate { .. } | EncodingError::OffCurve,
+            ..
+        } => ("point", section, index, 0),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn wrong_counts() {
+    let key = key();
+    for (index, (section, at)) in key.counts.iter().enumerate() {
         let count = u32::from_be_bytes(key.bytes[*at..at + 4].try_into().expect("4 bytes"));
         for wrong in [0, count + 1, count - 1] {
-            assert!(
-                open(key.with_count(*section, wrong)).is_err(),
-                "{section}: {wrong}"
-            );
+            let error = open(key.with_count(*section, wrong)).expect_err("refused");
+            let found = described(error);
+            let expected = match section {
+                Section::Ic if wrong == 0 => ("empty", Section::Ic, 0, 0),
+                // h's count is taken for the beginning of a point.
+                Section::Ic if wrong > count => ("point", Section::Ic, count as usize, 0),
+                Section::BG2 if wrong > count => {
+                    ("past the end", Section::BG2, SQUARINGS + 1, SQUARINGS)
+                }
+                Section::BG2 => ("count", Section::BG2, SQUARINGS, wrong as usize),
+                // A part of a point is taken for the next section's count, which no room is left for.
+                _ => ("past the end", key.counts[index + 1].0, found.2, found.3),
+            };
+            assert_eq!(found, expected, "{section}: {wrong}");
         }
     }
-    let empty = open(key.with_count(Section::Ic, 0));
-    assert!(matches!(
-        empty,
-        Err(ParamsError::Empty {
-            section: Section::Ic,
-            ..
-        })
-    ));
-    let last = open(key.with_count(Section::BG2, SQUARINGS as u32 - 1));
-    assert!(matches!(
-        last,
-        Err(ParamsError::Count {
-            section: Section::BG2,
-            ..
-        })
-    ));
 }
 
 #[test]

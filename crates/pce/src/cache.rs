@@ -8,7 +8,7 @@ use cuzk_r1cs::ShapeHash;
 use tempfile::NamedTempFile;
 
 use crate::format::VERSION;
-use crate::{Pce, PceError};
+use crate::{FileFault, Pce, PceError};
 
 /// A folder of PCE files.
 ///
@@ -61,11 +61,9 @@ impl Cache {
         };
         match parse_hash(text.trim()) {
             Some(hash) => self.get(hash),
-            None => Err(PceError::Section {
-                section: "the name's file",
-                wanted: "a shape hash of 64 hexadecimal digits".to_owned(),
-                found: format!("{} in {}", text.trim(), path.display()),
-            }),
+            None => Err(FileFault::at(&path)(FileFault::Hash {
+                found: text.trim().to_owned(),
+            })),
         }
     }
 

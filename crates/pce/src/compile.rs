@@ -68,8 +68,12 @@ fn by_frequency(coefficients: &[Fr], uses: &[u64]) -> (Vec<Fr>, Vec<u32>) {
 /// The templates with their coefficients renumbered, those that are called from one place alone put in that place.
 fn joined(matrices: &Matrices, coefficients: &[u32]) -> Result<Vec<Template>, R1csError> {
     let templates = matrices.templates();
+    let root = templates.len() - 1;
     let mut callers = vec![0u32; templates.len()];
-    for template in templates {
+    for (index, template) in templates.iter().enumerate().rev() {
+        if index < root && callers[index] == 0 {
+            continue;
+        }
         for item in template.items() {
             if let cuzk_r1cs::ItemKind::Call(call) = item.kind {
                 callers[call.template as usize] += 1;
@@ -83,7 +87,6 @@ fn joined(matrices: &Matrices, coefficients: &[u32]) -> Result<Vec<Template>, R1
         numbers: vec![0; templates.len()],
     };
     let mut kept: Vec<Template> = Vec::new();
-    let root = templates.len() - 1;
     for (index, template) in templates.iter().enumerate() {
         if index == root || callers[index] > 1 {
             let mut writer = TemplateWriter::default();

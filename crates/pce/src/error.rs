@@ -1,7 +1,7 @@
 //! What can go wrong with a PCE.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cuzk_r1cs::{R1csError, ShapeHash};
 
@@ -13,55 +13,23 @@ pub enum PceError {
     #[error(transparent)]
     R1cs(#[from] R1csError),
     /// The file system.
-    #[error("{path}: {source}")]
+    #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
-    /// The file is shorter than something it must hold.
-    #[error("PCE file: {section} wants bytes up to {wanted}, the file has {found}")]
-    Truncated {
-        /// What was being read.
-        section: &'static str,
-        /// The end that was wanted.
-        wanted: u64,
-        /// Bytes in the file.
-        found: u64,
-    },
-    /// The file is not a PCE, or of a version that this library does not read.
-    #[error("PCE file: wanted {wanted}, found {found}; compile the circuit again")]
-    Format {
-        /// What was wanted.
-        wanted: String,
-        /// What was found.
-        found: String,
-    },
-    /// Bytes that do not match their checksum.
-    #[error(
-        "PCE file: {section} is damaged: its checksum is {found:016x}, wanted {wanted:016x}; compile the circuit again"
-    )]
-    Checksum {
-        /// The section.
-        section: &'static str,
-        /// The stored checksum.
-        wanted: u64,
-        /// The checksum of the bytes.
-        found: u64,
-    },
-    /// A section whose content contradicts the header.
-    #[error("PCE file: {section}: wanted {wanted}, found {found}")]
-    Section {
-        /// The section.
-        section: &'static str,
-        /// What was wanted.
-        wanted: String,
-        /// What was found.
-        found: String,
+    /// A PCE file, or the file of a name, that is not as it must be.
+    #[error("{}: {fault}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: FileFault,
     },
     /// A file that holds another circuit than its name says.
-    #[error("{path}: holds shape {found}, wanted {wanted}")]
+    #[error("{}: holds shape {found}, wanted {wanted}", path.display())]
     OtherShape {
         /// The file.
         path: PathBuf,
@@ -72,8 +40,123 @@ pub enum PceError {
     },
 }
 
+/// What can be wrong with a file's bytes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// The file does not begin as a PCE does.
+    #[error("no PCE file: it starts with {found:02x?}; compile the circuit again")]
+    Magic {
+        /// Its first bytes, at most 8.
+        found: Vec<u8>,
+    },
+    /// A version of the format that this library does not read.
+    #[error("version {found} of the format, wanted {wanted}; compile the circuit again")]
+    Version {
+        /// The version that this library reads.
+        wanted: u32,
+        /// The file's.
+        found: u32,
+    },
+    /// Another number of sections than the version has.
+    #[error("{found} sections, wanted {wanted}; compile the circuit again")]
+    Sections {
+        /// How many there must be.
+        wanted: u32,
+        /// How many there are.
+        found: u32,
+    },
+    /// The file or a section ends inside something that it must hold.
+    #[error("{section}: ends after {found} bytes, wanted {wanted}")]
+    Truncated {
+        /// What was being read.
+        section: &'static str,
+        /// The end that was wanted, in bytes.
+        wanted: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+    /// A section goes on after its content.
+    #[error("{section}: {found} bytes after the end")]
+    Trailing {
+        /// The section.
+        section: &'static str,
+        /// How many bytes.
+        found: u64,
+    },
+    /// Bytes that do not match their checksum.
+    #[error(
+        "{section} is damaged: its checksum is {found:016x}, wanted {wanted:016x}; compile the circuit again"
+    )]
+    Checksum {
+        /// The section.
+        section: &'static str,
+        /// The stored checksum.
+        wanted: u64,
+        /// The checksum of the bytes.
+        found: u64,
+    },
+    /// A number outside of what it may be.
+    #[error("{section}, byte {offset}: {what}: {found}, wanted 0 to {limit}")]
+    Number {
+        /// The section.
+        section: &'static str,
+        /// Where the number ends, in bytes from the section's start.
+        offset: usize,
+        /// What the number is.
+        what: &'static str,
+        /// The largest that it may be.
+        limit: u64,
+        /// What it is.
+        found: i64,
+    },
+    /// A run of nothing, which no one writes.
+    #[error("{section}, byte {offset}: an empty run")]
+    EmptyRun {
+        /// The section.
+        section: &'static str,
+        /// Where, in bytes from the section's start.
+        offset: usize,
+    },
+    /// A bit map with a one past its end.
+    #[error("{section}, byte {offset}: a bit past the end of {bits} bits")]
+    PastTheEnd {
+        /// The section.
+        section: &'static str,
+        /// Where the bit map ends, in bytes from the section's start.
+        offset: usize,
+        /// Bits of the bit map.
+        bits: usize,
+    },
+    /// A coefficient that is no canonical field element.
+    #[error("coefficient {index} is not below the modulus")]
+    Coefficient {
+        /// Its index.
+        index: usize,
+    },
+    /// Counts, templates or rows that do not fit together.
+    #[error(transparent)]
+    R1cs(#[from] R1csError),
+    /// The file of a name does not hold a shape hash.
+    #[error("wanted a shape hash of 64 hexadecimal digits, found {found:?}")]
+    Hash {
+        /// What it holds.
+        found: String,
+    },
+}
+
+impl FileFault {
+    /// The error of a file at `path`.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(Self) -> PceError + '_ {
+        move |fault| PceError::File {
+            path: path.to_owned(),
+            fault,
+        }
+    }
+}
+
 impl PceError {
-    pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io {
             path: path.to_owned(),
             source,

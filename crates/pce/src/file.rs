@@ -1,7 +1,7 @@
 //! Writing and opening PCE files.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::format::{
 use crate::stored::{
     StoredBitmaps, decode_bitmap, decode_templates, encode_bitmap, encode_templates,
 };
-use crate::{Pce, PceError};
+use crate::{FileFault, Pce, PceError};
 
 impl Pce {
     /// Writes the circuit to `path`: to a temporary name beside it, synced, then renamed, so that a reader never sees
@@ -32,7 +32,7 @@ impl Pce {
         std::fs::create_dir_all(folder).map_err(PceError::io(folder))?;
         let mut file = NamedTempFile::new_in(folder).map_err(PceError::io(folder))?;
         self.write_sections(file.as_file_mut())
-            .map_err(PceError::io(Path::new("the new PCE file")))?;
+            .map_err(PceError::io(path))?;
         file.as_file().sync_all().map_err(PceError::io(path))?;
         file.persist(path)
             .map_err(|e| PceError::io(path)(e.error))?;
@@ -41,7 +41,17 @@ impl Pce {
         synced.map_err(PceError::io(folder))
     }
 
-    fn write_sections(&self, file: &mut File) -> io::Result<()> {
+    /// The bytes of the circuit's file.
+    ///
+    /// Errors: [`PceError::Io`], though memory refuses nothing.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, PceError> {
+        let mut bytes = Cursor::new(Vec::new());
+        self.write_sections(&mut bytes)
+            .map_err(PceError::io(Path::new("memory")))?;
+        Ok(bytes.into_inner())
+    }
+
+    fn write_sections(&self, file: impl Write + Seek) -> io::Result<()> {
         let mut out = Sections::new(file)?;
         out.section(COEFFICIENTS, self.coefficients.iter().map(Fr::to_bytes_le))?;
         let templates = self.matrices.templates();
@@ -76,26 +86,34 @@ impl Pce {
     /// Opens a PCE file by mapping it, and verifies its checksums.
     ///
     /// The file must not be changed while it is open; [`Pce::write`] never changes one in place.
+    ///
+    /// Errors: [`PceError::Io`], and as [`Pce::from_bytes`].
     pub fn open(path: &Path) -> Result<Self, PceError> {
         let file = File::open(path).map_err(PceError::io(path))?;
         // SAFETY: the mapping is read-only. Files of this format are replaced by renaming, never written in place, so
         // the pages do not change under us; the trait `AsRef<[u8]>` gives out shared access alone.
         #[allow(unsafe_code)]
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(PceError::io(path))?;
-        Self::from_bytes(Bytes::new(map))
+        Self::from_bytes(path, Bytes::new(map))
     }
 
-    /// Reads a PCE file's bytes, of which the matrices stay where they are.
-    pub fn from_bytes(bytes: Bytes) -> Result<Self, PceError> {
-        let header = Header::decode(&bytes)?;
+    /// Reads a PCE file's bytes, of which the matrices stay where they are; `path` is for errors.
+    ///
+    /// Errors: [`PceError::File`].
+    pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, PceError> {
+        Self::decode(&bytes).map_err(FileFault::at(path))
+    }
+
+    fn decode(bytes: &Bytes) -> Result<Self, FileFault> {
+        let header = Header::decode(bytes)?;
         let mut sections = Vec::with_capacity(SECTIONS.len());
         for (entry, name) in header.sections.iter().zip(SECTIONS) {
-            sections.push(section(&bytes, *entry, name)?);
+            sections.push(section(bytes, *entry, name)?);
         }
         let shape = shape(header.counts)?;
         let coefficients = coefficients(&sections[COEFFICIENTS])?;
         let rows = [&sections[ROWS], &sections[ROWS + 1], &sections[ROWS + 2]];
-        let templates = decode_templates(&sections[TEMPLATES], rows)?;
+        let templates = decode_templates(&sections[TEMPLATES], rows, shape)?;
         let matrices = Matrices::new(templates, shape, &coefficients)?;
         let bits = |index: usize, len| decode_bitmap(&sections[index], SECTIONS[index], len);
         let mut classes = StoredBitmaps::new(&sections[FIELD_CLASS], SECTIONS[FIELD_CLASS]);
@@ -121,14 +139,14 @@ impl Pce {
 }
 
 /// Writes sections behind the room for a header, checksums on the way.
-struct Sections<'a> {
-    file: BufWriter<&'a mut File>,
+struct Sections<W: Write + Seek> {
+    file: BufWriter<W>,
     position: u64,
     entries: [Entry; SECTIONS.len()],
 }
 
-impl<'a> Sections<'a> {
-    fn new(file: &'a mut File) -> io::Result<Self> {
+impl<W: Write + Seek> Sections<W> {
+    fn new(file: W) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         file.write_all(&[0; HEADER_BYTES])?;
         Ok(Self {
@@ -174,8 +192,8 @@ impl<'a> Sections<'a> {
     }
 }
 
-fn section(file: &Bytes, entry: Entry, name: &'static str) -> Result<Bytes, PceError> {
-    let truncated = PceError::Truncated {
+fn section(file: &Bytes, entry: Entry, name: &'static str) -> Result<Bytes, FileFault> {
+    let truncated = FileFault::Truncated {
         section: name,
         wanted: entry.offset.saturating_add(entry.length),
         found: file.len() as u64,
@@ -193,7 +211,7 @@ fn section(file: &Bytes, entry: Entry, name: &'static str) -> Result<Bytes, PceE
     if found == entry.checksum {
         Ok(bytes)
     } else {
-        Err(PceError::Checksum {
+        Err(FileFault::Checksum {
             section: name,
             wanted: entry.checksum,
             found,
@@ -201,44 +219,31 @@ fn section(file: &Bytes, entry: Entry, name: &'static str) -> Result<Bytes, PceE
     }
 }
 
-fn wrong(section: &'static str, wanted: impl ToString, found: impl ToString) -> PceError {
-    PceError::Section {
-        section,
-        wanted: wanted.to_string(),
-        found: found.to_string(),
-    }
+/// The counts of a header, which are held to the limits before anything of their size is allocated.
+fn shape(counts: [u64; 3]) -> Result<Shape, FileFault> {
+    let [inputs, aux, constraints] =
+        counts.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let shape = Shape {
+        inputs,
+        aux,
+        constraints,
+    };
+    shape.check()?;
+    Ok(shape)
 }
 
-fn shape(counts: [u64; 3]) -> Result<Shape, PceError> {
-    let limit = u64::from(u32::MAX - 1);
-    let [inputs, aux, constraints] = counts;
-    let fits = |a: u64, b: u64| a.checked_add(b).is_some_and(|sum| sum <= limit);
-    if inputs == 0 || !fits(inputs, aux) || !fits(inputs, constraints) {
-        let found = format!("{inputs} inputs, {aux} aux, {constraints} constraints");
-        return Err(wrong("the header", "1 to 2^32 - 2 of each", found));
-    }
-    Ok(Shape {
-        inputs: inputs as usize,
-        aux: aux as usize,
-        constraints: constraints as usize,
-    })
-}
-
-fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, PceError> {
-    let name = SECTIONS[COEFFICIENTS];
+fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, FileFault> {
     let (values, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
-        return Err(wrong(name, "a multiple of 32 bytes", bytes.len()));
+        return Err(FileFault::Truncated {
+            section: SECTIONS[COEFFICIENTS],
+            wanted: bytes.len().next_multiple_of(32) as u64,
+            found: bytes.len() as u64,
+        });
     }
     let decode = |(index, value): (usize, &[u8; 32])| {
         let element: Option<Fr> = Fr::from_bytes_le(value).into();
-        element.ok_or_else(|| {
-            wrong(
-                name,
-                "elements below the modulus",
-                format!("element {index}"),
-            )
-        })
+        element.ok_or(FileFault::Coefficient { index })
     };
     values.iter().enumerate().map(decode).collect()
 }

@@ -9,7 +9,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::PceError;
+use crate::FileFault;
 
 /// The version of the format that this library writes, and the only one that it reads.
 pub const VERSION: u32 = 2;
@@ -78,15 +78,13 @@ impl Header {
         out
     }
 
-    pub(crate) fn decode(file: &[u8]) -> Result<Self, PceError> {
+    pub(crate) fn decode(file: &[u8]) -> Result<Self, FileFault> {
         let magic = file.get(..8).unwrap_or(file);
         if magic != MAGIC {
-            return Err(PceError::Format {
-                wanted: "a PCE file".to_owned(),
-                found: format!("other content (it starts with {magic:02x?})"),
-            });
+            let found = magic.to_vec();
+            return Err(FileFault::Magic { found });
         }
-        let truncated = || PceError::Truncated {
+        let truncated = || FileFault::Truncated {
             section: "the header",
             wanted: HEADER_BYTES as u64,
             found: file.len() as u64,
@@ -94,10 +92,16 @@ impl Header {
         let mut reader = Reader(&file[8..]);
         let version = reader.u32().ok_or_else(truncated)?;
         let sections = reader.u32().ok_or_else(truncated)?;
-        if (version, sections) != (VERSION, SECTIONS.len() as u32) {
-            return Err(PceError::Format {
-                wanted: format!("version {VERSION} with {} sections", SECTIONS.len()),
-                found: format!("version {version} with {sections}"),
+        if version != VERSION {
+            return Err(FileFault::Version {
+                wanted: VERSION,
+                found: version,
+            });
+        }
+        if sections != SECTIONS.len() as u32 {
+            return Err(FileFault::Sections {
+                wanted: SECTIONS.len() as u32,
+                found: sections,
             });
         }
         let header = file.get(..HEADER_BYTES).ok_or_else(truncated)?;
@@ -106,7 +110,7 @@ impl Header {
             .u64()
             .ok_or_else(truncated)?;
         if found != wanted {
-            return Err(PceError::Checksum {
+            return Err(FileFault::Checksum {
                 section: "the header",
                 wanted,
                 found,

@@ -8,7 +8,8 @@
 //!
 //! [`Pce::record`] needs no witness: a blank circuit will do, and no alloc closure is called. Opening a file maps it,
 //! verifies its checksums and copies only the small parts. Any bytes are safe to open and to evaluate: what does not
-//! decode is a typed error.
+//! decode is a typed error, and what opens takes memory by its bytes and by a bit or two a variable, of which there are at
+//! most [`Shape::LARGEST`](cuzk_r1cs::Shape::LARGEST).
 
 mod cache;
 mod classes;
@@ -28,7 +29,7 @@ use cuzk_curve::{Fr, zeros};
 use cuzk_r1cs::{Assignment, CompactR1cs, Matrix, PackedWitness, R1csError};
 
 pub use cache::Cache;
-pub use error::PceError;
+pub use error::{FileFault, PceError};
 pub use format::VERSION;
 pub use hash::shape_hash;
 

@@ -7,14 +7,16 @@
 
 use cuzk_curve::Bytes;
 use cuzk_r1cs::{
-    BLOCK_ROWS, Call, Column, ItemKind, Matrix, Rows, RunBitmap, StoredItem, Template, WordRun,
+    BLOCK_ROWS, Call, Column, ItemKind, Matrices, Matrix, Rows, RunBitmap, Shape, StoredItem,
+    Template, WordRun,
 };
 
-use crate::PceError;
-use crate::format::{SECTIONS, TEMPLATES};
+use crate::FileFault;
+use crate::format::{ROWS, SECTIONS, TEMPLATES};
 
-/// Arguments that a byte of templates and rows may stand for. Each slot is named by a term, so real circuits have few.
-const ARGUMENTS_A_BYTE: usize = 4096;
+/// Arguments that a byte of templates and rows may stand for, within [`Matrices::MAX_ARGUMENTS`]: a run of columns is
+/// stored in a few bytes. Each slot is named by a term, so what is written within that limit has fewer than 730.
+const ARGUMENTS_A_BYTE: usize = 1024;
 
 /// The templates but for their rows.
 pub(crate) fn encode_templates(templates: &[Template]) -> Vec<u8> {
@@ -90,11 +92,20 @@ fn encode_columns(columns: &[Column], out: &mut Numbers) {
     }
 }
 
-/// The templates of a file, with the sections of their rows.
+/// What the templates that are still to be read may stand for.
+struct Left {
+    arguments: usize,
+    /// Aux variables. A template is stored where two places or more call it, and a template's calls do not overlap, so all
+    /// templates but the root have no more of them together than the root has.
+    aux: usize,
+}
+
+/// The templates of a file of a circuit of this shape, with the sections of their rows.
 pub(crate) fn decode_templates(
     bytes: &[u8],
     sections: [&Bytes; 3],
-) -> Result<Vec<Template>, PceError> {
+    shape: Shape,
+) -> Result<Vec<Template>, FileFault> {
     let mut numbers = Reader {
         section: SECTIONS[TEMPLATES],
         bytes,
@@ -102,50 +113,53 @@ pub(crate) fn decode_templates(
     };
     let mut positions = [0; 3];
     let count = numbers.count()?;
-    // A run of columns may be long, so what they take in memory is held to what the file has of rows.
     let size = sections.iter().map(|rows| rows.len()).sum::<usize>() + bytes.len();
-    let mut arguments_left = size.saturating_mul(ARGUMENTS_A_BYTE);
+    let arguments = size.saturating_mul(ARGUMENTS_A_BYTE);
+    let mut left = Left {
+        arguments: arguments.min(Matrices::MAX_ARGUMENTS),
+        aux: shape.aux,
+    };
     let mut templates: Vec<Template> = Vec::new();
-    for _ in 0..count {
-        let template = decode_template(
-            &mut numbers,
-            sections,
-            &mut positions,
-            &templates,
-            &mut arguments_left,
-        )?;
-        templates.push(template);
+    for index in 0..count {
+        let (slots, aux) = (numbers.u32("slots")?, numbers.u32("aux variables")?);
+        if index + 1 < count {
+            numbers.take_from(&mut left.aux, "aux variables of templates", aux)?;
+        }
+        let items = numbers.count()?;
+        let own = decode_rows(&mut numbers, sections, &mut positions)?;
+        let (items, arguments) = decode_items(&mut numbers, items, &templates, &mut left)?;
+        templates.push(Template::from_parts(slots, aux, own, &items, arguments)?);
     }
-    let read = positions
-        .iter()
-        .zip(sections)
-        .all(|(position, rows)| *position == rows.len());
-    if numbers.position == bytes.len() && read {
-        Ok(templates)
-    } else {
-        Err(numbers.wrong("an end with the last template", "more bytes"))
+    numbers.end()?;
+    for (index, (position, rows)) in positions.iter().zip(sections).enumerate() {
+        if *position < rows.len() {
+            return Err(FileFault::Trailing {
+                section: SECTIONS[ROWS + index],
+                found: (rows.len() - position) as u64,
+            });
+        }
     }
+    Ok(templates)
 }
 
-fn decode_template(
+/// A template's own rows: what follows of each section from its position on.
+fn decode_rows(
     numbers: &mut Reader<'_>,
     sections: [&Bytes; 3],
     positions: &mut [usize; 3],
-    earlier: &[Template],
-    arguments_left: &mut usize,
-) -> Result<Template, PceError> {
-    let (slots, aux) = (numbers.u32()?, numbers.u32()?);
-    let items = numbers.count()?;
-    let own_rows = numbers.u32()? as usize;
+) -> Result<[Rows; 3], FileFault> {
+    let own_rows = numbers.u32("own rows")? as usize;
     let mut own: [Rows; 3] = Default::default();
     for (index, matrix) in Matrix::ALL.into_iter().enumerate() {
         let terms = numbers.next()?;
         let mut blocks = vec![0];
         let mut end = 0u64;
-        if own_rows.div_ceil(BLOCK_ROWS) > numbers.left() {
-            return Err(numbers.wrong("a length for each block of rows", own_rows));
+        let count = own_rows.div_ceil(BLOCK_ROWS);
+        let room = numbers.left();
+        if count > room {
+            return Err(numbers.beyond("blocks of rows", room as u64, count as i64));
         }
-        for _ in 0..own_rows.div_ceil(BLOCK_ROWS) {
+        for _ in 0..count {
             end = end.saturating_add(numbers.next()?);
             blocks.push(end);
         }
@@ -155,31 +169,31 @@ fn decode_template(
             .and_then(|end| start.checked_add(end));
         let rows = stop.and_then(|stop| sections[index].slice(start..stop));
         let Some(rows) = rows else {
-            return Err(numbers.wrong(
-                "rows that the file has",
-                format!("{end} bytes of {}", matrix.name()),
-            ));
+            return Err(FileFault::Truncated {
+                section: SECTIONS[ROWS + index],
+                wanted: end.saturating_add(start as u64),
+                found: sections[index].len() as u64,
+            });
         };
         positions[index] = start + rows.len();
         own[index] = Rows::from_parts(matrix.name(), rows, blocks, own_rows, terms)?;
     }
-    let (items, arguments) = decode_items(numbers, items, earlier, arguments_left)?;
-    Ok(Template::from_parts(slots, aux, own, &items, arguments)?)
+    Ok(own)
 }
 
 fn decode_items(
     numbers: &mut Reader<'_>,
     count: usize,
     earlier: &[Template],
-    arguments_left: &mut usize,
-) -> Result<(Vec<StoredItem>, Vec<Column>), PceError> {
+    left: &mut Left,
+) -> Result<(Vec<StoredItem>, Vec<Column>), FileFault> {
     let mut items = Vec::with_capacity(count);
     let mut arguments = Vec::new();
     let mut expected = 0i64;
     for _ in 0..count {
         let head = numbers.next()?;
         if head & 1 == 0 {
-            let rows = u32::try_from(head >> 1).map_err(|_| numbers.wrong("32 bits", head >> 1))?;
+            let rows = numbers.within_32_bits("own rows", (head >> 1) as i64)?;
             items.push(StoredItem::Rows(rows));
             continue;
         }
@@ -187,19 +201,14 @@ fn decode_items(
             .ok()
             .and_then(|index| earlier.get(index));
         let Some(called) = template else {
-            return Err(numbers.wrong("a call of an earlier template", head >> 1));
+            let last = earlier.len().saturating_sub(1) as u64;
+            return Err(numbers.beyond("an earlier template", last, (head >> 1) as i64));
         };
         let offset = numbers.near(expected)?;
         expected = i64::from(offset) + i64::from(called.aux());
         let first = arguments.len();
-        match arguments_left.checked_sub(called.slots() as usize) {
-            Some(left) => *arguments_left = left,
-            None => return Err(numbers.wrong("calls of fewer arguments", called.slots())),
-        }
+        numbers.take_from(&mut left.arguments, "arguments of a call", called.slots())?;
         decode_columns(numbers, called.slots(), &mut arguments)?;
-        if arguments.len() > u32::MAX as usize {
-            return Err(numbers.wrong("arguments whose count fits 32 bits", arguments.len()));
-        }
         let call = Call {
             template: (head >> 1) as u32,
             offset,
@@ -215,20 +224,18 @@ fn decode_columns(
     numbers: &mut Reader<'_>,
     count: u32,
     columns: &mut Vec<Column>,
-) -> Result<(), PceError> {
+) -> Result<(), FileFault> {
     let mut last = [0i64; 2];
     let mut left = u64::from(count);
     while left > 0 {
         let head = numbers.next()?;
         let (space, difference) = ((head & 1) as usize, unzigzag(head >> 1));
         let run = numbers.next()?;
-        if run == 0 || run > left {
-            return Err(numbers.wrong(format!("at most {left} columns"), run));
-        }
+        numbers.check_run("columns", left, run)?;
         left -= run;
         for _ in 0..run {
-            let index = u32::try_from(last[space].wrapping_add(difference));
-            let index = index.map_err(|_| numbers.wrong("a column of 32 bits", difference))?;
+            let index = last[space].wrapping_add(difference);
+            let index = numbers.within_32_bits("a column", index)?;
             last[space] = i64::from(index);
             columns.push(if space == 0 {
                 Column::Dense(index)
@@ -268,7 +275,7 @@ pub(crate) fn decode_bitmap(
     bytes: &[u8],
     section: &'static str,
     len: usize,
-) -> Result<RunBitmap, PceError> {
+) -> Result<RunBitmap, FileFault> {
     let mut stored = StoredBitmaps::new(bytes, section);
     let bits = stored.next(len)?;
     stored.end()?;
@@ -288,42 +295,36 @@ impl<'a> StoredBitmaps<'a> {
     }
 
     /// The next bitmap, of `len` bits.
-    pub(crate) fn next(&mut self, len: usize) -> Result<RunBitmap, PceError> {
+    pub(crate) fn next(&mut self, len: usize) -> Result<RunBitmap, FileFault> {
         let numbers = &mut self.0;
         let wanted = len.div_ceil(64);
         let mut bits = RunBitmap::default();
         while bits.words() < wanted {
             let head = numbers.next()?;
-            let run = usize::try_from(head >> 2).unwrap_or(usize::MAX);
-            if run == 0 || run > wanted - bits.words() {
-                return Err(numbers.wrong(format!("{wanted} words"), format!("a run of {run}")));
-            }
+            numbers.check_run("words", (wanted - bits.words()) as u64, head >> 2)?;
+            let run = (head >> 2) as usize;
             match head & 3 {
                 ZEROS => bits.push(WordRun::Zeros(run)),
                 ONES => bits.push(WordRun::Ones(run)),
                 LITERAL => {
-                    let rest = numbers.bytes.get(numbers.position..);
-                    let Some(literal) = rest.and_then(|rest| rest.get(..8 * run)) else {
-                        return Err(numbers.wrong(format!("{run} words"), "fewer bytes"));
-                    };
+                    let literal = numbers.bytes(8 * run)?;
                     let literal = literal.as_chunks::<8>().0.iter();
                     let literal: Vec<u64> = literal.map(|word| u64::from_le_bytes(*word)).collect();
                     bits.push(WordRun::Literal(&literal));
-                    numbers.position += 8 * run;
                 }
-                other => return Err(numbers.wrong("a kind of run", other)),
+                other => return Err(numbers.beyond("a kind of run", LITERAL, other as i64)),
             }
         }
-        bits.finish(len)
-            .ok_or_else(|| self.0.wrong(format!("{len} bits"), "a bit past the end"))
+        bits.finish(len).ok_or(FileFault::PastTheEnd {
+            section: self.0.section,
+            offset: self.0.position,
+            bits: len,
+        })
     }
 
     /// Checks that there are no more bytes.
-    pub(crate) fn end(&self) -> Result<(), PceError> {
-        match self.0.left() {
-            0 => Ok(()),
-            left => Err(self.0.wrong("the end", format!("{left} bytes"))),
-        }
+    pub(crate) fn end(&self) -> Result<(), FileFault> {
+        self.0.end()
     }
 }
 
@@ -355,41 +356,48 @@ struct Reader<'a> {
     position: usize,
 }
 
-impl Reader<'_> {
-    fn next(&mut self) -> Result<u64, PceError> {
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<u64, FileFault> {
         let mut value = 0u64;
         for shift in (0..56).step_by(7) {
-            let Some(&byte) = self.bytes.get(self.position) else {
-                return Err(self.wrong("another number", "the end"));
-            };
-            self.position += 1;
+            let byte = self.bytes(1)?[0];
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err(self.wrong("a number of at most 56 bits", "a longer one"))
+        Err(self.beyond("a number that goes on", (1 << 56) - 1, value as i64))
     }
 
-    fn u32(&mut self) -> Result<u32, PceError> {
+    fn bytes(&mut self, count: usize) -> Result<&'a [u8], FileFault> {
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        let taken = rest.get(..count).ok_or(FileFault::Truncated {
+            section: self.section,
+            wanted: self.position.saturating_add(count) as u64,
+            found: self.bytes.len() as u64,
+        })?;
+        self.position += count;
+        Ok(taken)
+    }
+
+    fn u32(&mut self, what: &'static str) -> Result<u32, FileFault> {
         let value = self.next()?;
-        u32::try_from(value).map_err(|_| self.wrong("a number of 32 bits", value))
+        self.within_32_bits(what, value as i64)
     }
 
     /// A number as a difference to another.
-    fn near(&mut self, expected: i64) -> Result<u32, PceError> {
+    fn near(&mut self, expected: i64) -> Result<u32, FileFault> {
         let difference = unzigzag(self.next()?);
-        u32::try_from(expected + difference)
-            .map_err(|_| self.wrong("a number of 32 bits", difference))
+        self.within_32_bits("an offset", expected + difference)
     }
 
     /// A count of things of at least a byte each.
-    fn count(&mut self) -> Result<usize, PceError> {
+    fn count(&mut self) -> Result<usize, FileFault> {
         let value = self.next()?;
         let left = self.left();
         match usize::try_from(value) {
             Ok(count) if count <= left => Ok(count),
-            _ => Err(self.wrong(format!("a count of at most {left}"), value)),
+            _ => Err(self.beyond("a count", left as u64, value as i64)),
         }
     }
 
@@ -397,12 +405,51 @@ impl Reader<'_> {
         self.bytes.len() - self.position
     }
 
+    fn within_32_bits(&self, what: &'static str, value: i64) -> Result<u32, FileFault> {
+        let limit = u64::from(u32::MAX);
+        u32::try_from(value).map_err(|_| self.beyond(what, limit, value))
+    }
+
+    /// Takes `value` from what is left of a budget.
+    fn take_from(&self, left: &mut usize, what: &'static str, value: u32) -> Result<(), FileFault> {
+        let rest = left.checked_sub(value as usize);
+        *left = rest.ok_or_else(|| self.beyond(what, *left as u64, value.into()))?;
+        Ok(())
+    }
+
+    /// A run has something, and no more than is left.
+    fn check_run(&self, what: &'static str, left: u64, run: u64) -> Result<(), FileFault> {
+        if run == 0 {
+            return Err(FileFault::EmptyRun {
+                section: self.section,
+                offset: self.position,
+            });
+        }
+        if run > left {
+            return Err(self.beyond(what, left, run as i64));
+        }
+        Ok(())
+    }
+
+    /// Checks that there are no more bytes.
+    fn end(&self) -> Result<(), FileFault> {
+        match self.left() {
+            0 => Ok(()),
+            left => Err(FileFault::Trailing {
+                section: self.section,
+                found: left as u64,
+            }),
+        }
+    }
+
     #[cold]
-    fn wrong(&self, wanted: impl ToString, found: impl ToString) -> PceError {
-        PceError::Section {
+    fn beyond(&self, what: &'static str, limit: u64, found: i64) -> FileFault {
+        FileFault::Number {
             section: self.section,
-            wanted: wanted.to_string(),
-            found: format!("{} at byte {}", found.to_string(), self.position),
+            offset: self.position,
+            what,
+            limit,
+            found,
         }
     }
 }
@@ -472,8 +519,8 @@ mod tests {
     }
 
     /// Reads templates and all that can be reached through them.
-    fn read(pce: &Pce, bytes: &[u8], rows: [&Bytes; 3]) -> Result<(), PceError> {
-        let templates = decode_templates(bytes, rows)?;
+    fn read(pce: &Pce, bytes: &[u8], rows: [&Bytes; 3]) -> Result<(), FileFault> {
+        let templates = decode_templates(bytes, rows, pce.shape)?;
         let matrices = Matrices::new(templates, pce.shape, &pce.coefficients)?;
         for matrix in Matrix::ALL {
             matrices.for_each_row(matrix, 0..pce.shape.constraints, |row| {

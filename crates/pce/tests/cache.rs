@@ -1,6 +1,6 @@
 //! The cache on disk.
 
-use cuzk_pce::{Cache, Pce, PceError};
+use cuzk_pce::{Cache, FileFault, Pce, PceError};
 use cuzk_r1cs::ShapeHash;
 use cuzk_testing::circuits::Cubic;
 
@@ -65,23 +65,82 @@ fn a_damaged_file_is_refused_and_names_the_section() {
     assert!(
         matches!(
             error,
-            PceError::Checksum {
-                section: "aux density of B",
-                ..
-            }
+            PceError::File {
+                path: ref named,
+                fault: FileFault::Checksum {
+                    section: "aux density of B",
+                    ..
+                }
+            } if *named == path
         ),
         "{error}"
     );
-    std::fs::write(&path, b"not a PCE").unwrap();
-    assert!(matches!(
-        cache.find("cubic").unwrap_err(),
-        PceError::Format { .. }
-    ));
-    std::fs::write(&path, &whole[..100]).unwrap();
-    assert!(matches!(
-        cache.find("cubic").unwrap_err(),
-        PceError::Truncated { .. }
-    ));
+    let named = error.to_string();
+    assert!(
+        named.starts_with(&path.display().to_string()),
+        "the message begins with the file: {named}"
+    );
+    let fault = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        match cache.find("cubic").unwrap_err() {
+            PceError::File { path: named, fault } if named == path => fault,
+            other => panic!("{other}"),
+        }
+    };
+    let magic = fault(b"not a PCE");
+    assert!(
+        matches!(&magic, FileFault::Magic { found } if found == b"not a PC"),
+        "{magic}"
+    );
+    let cut = fault(&whole[..100]);
+    assert!(
+        matches!(
+            cut,
+            FileFault::Truncated {
+                section: "the header",
+                wanted: 296,
+                found: 100
+            }
+        ),
+        "{cut}"
+    );
+    let mut more = whole.clone();
+    more[12] += 1;
+    let sections = fault(&more);
+    assert!(
+        matches!(
+            sections,
+            FileFault::Sections {
+                wanted: 9,
+                found: 10
+            }
+        ),
+        "{sections}"
+    );
+}
+
+#[test]
+fn a_name_without_a_hash_names_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path());
+    cache
+        .put("cubic", &Pce::record(Cubic { x: None }).unwrap())
+        .unwrap();
+    let files = std::fs::read_dir(folder.path()).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let name = files
+        .find(|file| file.extension().unwrap() == "shape")
+        .unwrap();
+    std::fs::write(&name, "nothing\n").unwrap();
+    match cache.find("cubic").unwrap_err() {
+        PceError::File {
+            path,
+            fault: FileFault::Hash { found },
+        } => {
+            assert_eq!((path, found), (name, "nothing".to_owned()));
+        }
+        other => panic!("{other}"),
+    }
 }
 
 #[test]
@@ -96,6 +155,15 @@ fn a_file_of_another_version_is_refused_and_says_what_to_do() {
     bytes[8] -= 1;
     std::fs::write(&path, bytes).unwrap();
     let error = Pce::open(&path).unwrap_err();
-    assert!(matches!(error, PceError::Format { .. }), "{error}");
+    let PceError::File { path: named, fault } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(*named, path);
+    let wanted = cuzk_pce::VERSION;
+    let older = wanted - 1;
+    assert!(
+        matches!(*fault, FileFault::Version { wanted: w, found } if (w, found) == (wanted, older)),
+        "{error}"
+    );
     assert!(error.to_string().contains("compile the circuit again"));
 }

@@ -1,14 +1,17 @@
 //! Templates are the same matrices as plain rows, in less room.
 
+use std::path::Path;
+
 use cuzk_cs_recording::{Recorded, RecordingCS};
 use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{Bytes, Fr};
-use cuzk_pce::{Pce, shape_hash};
+use cuzk_pce::{Pce, PceError, shape_hash};
 use cuzk_r1cs::{Assignment, Matrix, R1csError, Term, synthesize};
 use cuzk_testing::circuits::{Step, StepCircuit, repeating_circuits};
 use cuzk_testing::oracle::FullSynthesis;
 use ff::Field;
 use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
 
 fn record(circuit: &StepCircuit) -> Recorded {
     let mut cs = RecordingCS::default();
@@ -42,6 +45,10 @@ fn file(pce: &Pce) -> Vec<u8> {
     let path = folder.path().join("circuit.pce");
     pce.write(&path).unwrap();
     std::fs::read(path).unwrap()
+}
+
+fn read(bytes: Vec<u8>) -> Result<Pce, PceError> {
+    Pce::from_bytes(Path::new("test.pce"), Bytes::new(bytes))
 }
 
 fn rows(pce: &Pce, matrix: Matrix, range: std::ops::Range<usize>) -> Vec<Vec<Term>> {
@@ -109,7 +116,7 @@ proptest! {
     fn files_of_templates_round_trip(circuit in repeating_circuits()) {
         let pce = Pce::compile(record(&circuit)).unwrap();
         let bytes = file(&pce);
-        let read = Pce::from_bytes(Bytes::new(bytes.clone())).unwrap();
+        let read = read(bytes.clone()).unwrap();
         prop_assert_eq!(read.hash, pce.hash);
         prop_assert_eq!(read.density().unwrap(), pce.density().unwrap());
         prop_assert_eq!(read.field_class.bits(), pce.field_class.bits());
@@ -117,6 +124,61 @@ proptest! {
         let constraints = pce.shape.constraints;
         for matrix in Matrix::ALL {
             prop_assert_eq!(rows(&read, matrix, 0..constraints), rows(&pce, matrix, 0..constraints));
+        }
+    }
+}
+
+/// Makes the checksums of a file right, by the offsets and lengths in its header, so that what lies behind them is read.
+fn with_checksums(mut file: Vec<u8>) -> Vec<u8> {
+    let end = 72 + 9 * 24;
+    for entry in (72..end).step_by(24) {
+        let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
+        let section = number(entry)..number(entry).saturating_add(number(entry + 8));
+        if let Some(section) = file.get(section) {
+            let checksum = xxh3_64(section).to_le_bytes();
+            file[entry + 16..entry + 24].copy_from_slice(&checksum);
+        }
+    }
+    let checksum = xxh3_64(&file[..end]).to_le_bytes();
+    file[end..end + 8].copy_from_slice(&checksum);
+    file
+}
+
+proptest! {
+    /// What opens has a density and a file of its own, and all ways of evaluating it agree.
+    #[test]
+    fn any_file_is_read_without_panic(
+        circuit in repeating_circuits(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let pce = Pce::compile(record(&circuit)).unwrap();
+        let mut bytes = pce.to_bytes().unwrap();
+        prop_assert_eq!(&bytes, &file(&pce));
+        // Of the header only the counts: without a section's place nothing behind it is read.
+        let places: Vec<usize> = (16..40).chain(296..bytes.len()).collect();
+        for (at, value) in edits {
+            bytes[*at.get(&places)] = value;
+        }
+        let Ok(pce) = read(with_checksums(bytes)) else {
+            return Ok(());
+        };
+        let _ = pce.density();
+        let written = pce.to_bytes().unwrap();
+        prop_assert!(read(written.clone()).unwrap().to_bytes().unwrap() == written);
+        let shape = pce.shape;
+        if shape.inputs + shape.aux + shape.constraints > 1 << 20 {
+            return Ok(());
+        }
+        let aux = (0..shape.aux as u64).map(|j| Fr::from(j % 3));
+        let witness = pce.pack(Assignment::new(vec![Fr::ONE; shape.inputs], aux)).unwrap();
+        let checked = pce.check(&witness);
+        match (pce.evaluate_single_threaded(&witness), pce.evaluate(&witness)) {
+            (Ok(single), Ok(parallel)) => {
+                prop_assert!(single == parallel);
+                let satisfied = (0..shape.constraints).all(|i| single.a[i] * single.b[i] == single.c[i]);
+                prop_assert_eq!(checked.is_ok(), satisfied);
+            }
+            (single, parallel) => prop_assert!(single.is_err() && parallel.is_err() && checked.is_err()),
         }
     }
 }
@@ -137,6 +199,16 @@ fn repeated_blocks_are_stored_once() {
         plain.matrices.templates().len(),
         1,
         "rows in no namespace stay rows of the root"
+    );
+    // What plain rows cost: about three bytes a non-zero.
+    let bytes: usize = Matrix::ALL
+        .iter()
+        .map(|&matrix| plain.matrices.templates()[0].own(matrix).bytes().len())
+        .sum();
+    let (bytes, terms) = (bytes as u64, plain.terms());
+    assert!(
+        (2 * terms..=3 * terms).contains(&bytes),
+        "{bytes} bytes of plain rows for {terms} non-zeros"
     );
     assert_eq!(many.hash, plain.hash);
     let (templates, rows) = (file(&many).len(), file(&plain).len());
@@ -170,7 +242,7 @@ fn large_blocks_equal_plain_rows() {
     let packed = pce.pack(witness(&circuit)).unwrap();
     let found = pce.evaluate(&packed).unwrap();
     assert!([found.a, found.b, found.c] == oracle.abc);
-    let read = Pce::from_bytes(Bytes::new(file(&pce))).unwrap();
+    let read = read(file(&pce)).unwrap();
     assert_eq!(read.density().unwrap(), pce.density().unwrap());
     for matrix in Matrix::ALL {
         for range in [0..9000, 1400..1600, 4500..4501] {

@@ -17,6 +17,7 @@ pub use column_map::{ColumnHasher, ColumnMap};
 use decode::DecodedTemplates;
 pub(crate) use decoded::{Decoded, Group, GroupKind, NARROW, Part, Place};
 pub use template::{Call, Entry, Item, ItemKind, StoredItem, Template, TemplateWriter};
+pub(crate) use walk::{Slots, argument};
 
 use cuzk_curve::Fr;
 
@@ -57,10 +58,12 @@ pub struct Matrices {
 impl Matrices {
     /// How deep calls may nest.
     pub const MAX_DEPTH: u32 = 64;
+    /// Arguments that all calls together may have, 8 bytes each: Filecoin's circuits have fewer than 2^20.
+    pub const MAX_ARGUMENTS: usize = 1 << 24;
 
     /// Takes templates, the root last, as the matrices of a circuit of this shape with these coefficients.
     ///
-    /// Errors: [`R1csError::Template`] where a template calls what it cannot, [`R1csError::Count`] where the root is not
+    /// Errors: [`R1csError::TooLarge`] above [`Matrices::MAX_ARGUMENTS`], [`R1csError::Template`] where a template calls what it cannot, [`R1csError::Count`] where the root is not
     /// of this shape, [`R1csError::Rows`] where a template that is kept decoded does not decode.
     pub fn new(
         templates: Vec<Template>,
@@ -87,6 +90,15 @@ impl Matrices {
                     found,
                 });
             }
+        }
+        let arguments = templates.iter().map(|template| template.arguments.len());
+        let arguments = arguments.fold(0, usize::saturating_add);
+        if arguments > Self::MAX_ARGUMENTS {
+            return Err(R1csError::TooLarge {
+                what: "arguments of calls",
+                limit: Self::MAX_ARGUMENTS,
+                found: arguments,
+            });
         }
         check(&templates)?;
         let occurrences = occurrences(&templates);

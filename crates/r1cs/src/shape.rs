@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::R1csError;
+
 /// How many inputs, aux and constraints a circuit has.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -14,6 +16,37 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Variables, and constraints with inputs, that a circuit has at most: 2^28, twice what the largest of Filecoin's
+    /// circuits need. A file of a few hundred bytes may stand for so many, with a bit map of 32 MiB for each bit of a
+    /// variable.
+    pub const LARGEST: usize = 1 << 28;
+
+    /// Checks the counts before anything of their size is allocated.
+    ///
+    /// Errors: [`R1csError::TooLarge`] above [`Shape::LARGEST`], [`R1csError::Count`] without an input.
+    pub fn check(&self) -> Result<(), R1csError> {
+        if self.inputs == 0 {
+            return Err(R1csError::Count {
+                what: "inputs with ONE",
+                wanted: 1,
+                found: 0,
+            });
+        }
+        for (what, found) in [
+            ("inputs and aux", self.inputs.saturating_add(self.aux)),
+            (
+                "constraints and inputs",
+                self.constraints.saturating_add(self.inputs),
+            ),
+        ] {
+            if found > Self::LARGEST {
+                let limit = Self::LARGEST;
+                return Err(R1csError::TooLarge { what, limit, found });
+            }
+        }
+        Ok(())
+    }
+
     /// Constraints and input rows together.
     pub fn rows(&self) -> usize {
         self.constraints + self.inputs

@@ -94,12 +94,7 @@ pub const TABLE: &[Row] = &[
     row("cuzk-gadgets", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
         "cuzk-pce",
-        &[
-            "cuzk-curve",
-            "cuzk-r1cs",
-            "cuzk-cs-recording",
-            "cuzk-backend",
-        ],
+        &["cuzk-curve", "cuzk-r1cs", "cuzk-cs-recording"],
         LIBRARY,
     ),
     row("cuzk-params", &["cuzk-curve"], LIBRARY),

@@ -21,7 +21,9 @@ pub struct Tree {
 }
 
 /// Endings of the files that are read; `.ci/run` besides.
-const ENDINGS: [&str; 5] = [".rs", ".md", ".toml", ".sh", ".txt"];
+const ENDINGS: [&str; 12] = [
+    ".rs", ".md", ".toml", ".sh", ".txt", ".cu", ".cuh", ".cpp", ".h", ".proto", ".mjs", ".html",
+];
 
 impl Tree {
     /// Reads the files that git tracks, and those that are new and not ignored.
@@ -88,4 +90,29 @@ impl Tree {
 
 fn is_read(path: &str) -> bool {
     path == ".ci/run" || ENDINGS.iter().any(|ending| path.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_read;
+
+    #[test]
+    fn sources_and_documents_of_every_kind_are_read() {
+        for path in [
+            ".ci/run",
+            "README.md",
+            "kernels/src/msm.cu",
+            "kernels/src/field.cuh",
+            "kernels/tests/host.cpp",
+            "benches/peers/shim.h",
+            "crates/proto/proto/cuzk.proto",
+            "crates/daemon/src/dashboard.html",
+            "crates/daemon/src/page.mjs",
+        ] {
+            assert!(is_read(path), "{path}");
+        }
+        for path in ["Cargo.lock", "key.params", "LICENSE-MIT"] {
+            assert!(!is_read(path), "{path}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use cuzk_r1cs::{Column, CompactR1cs, Matrix, R1csError, Term};
 use ff::{Field, PrimeField};
 use rayon::prelude::*;
 
-use super::ToxicWaste;
+use super::{ToxicWaste, wipe};
 use crate::Groth16Error;
 
 /// Rows whose Lagrange coefficients are computed at a time.
@@ -24,6 +24,23 @@ pub struct Qap {
     tau: Fr,
     /// t(tau) / delta.
     h_factor: Fr,
+}
+
+/// Who knows the values knows tau.
+impl Drop for Qap {
+    fn drop(&mut self) {
+        let Self {
+            inputs: _,
+            domain: _,
+            a,
+            b,
+            external,
+            tau,
+            h_factor,
+        } = self;
+        wipe(a.iter_mut().chain(b).chain(external));
+        wipe([tau, h_factor]);
+    }
 }
 
 impl Qap {

@@ -9,7 +9,7 @@ use ff::Field;
 use super::groups::Values;
 use super::kernel::{Kernel, Sum, WIDE};
 use super::operands::{Operands, View};
-use crate::matrices::{Item, ItemKind, Template};
+use crate::matrices::{Item, ItemKind, Slots, Template, argument};
 use crate::rows::OwnReader;
 use crate::{Call, Column, Matrix, R1csError};
 
@@ -20,7 +20,7 @@ pub(super) struct Evaluator<'a, const N: usize, F> {
     take: F,
     /// The next row.
     row: usize,
-    /// The variables behind the slots of the encoded instances on the path, inputs first.
+    /// The variables behind the slots of the encoded instances on the path but the root.
     variables: Vec<u32>,
     /// The aux variables of the decoded instance that was entered first, and the slots of those on the path.
     aux: Operands,
@@ -30,7 +30,7 @@ pub(super) struct Evaluator<'a, const N: usize, F> {
 }
 
 /// An instance of a template on the way down: the variable or the place that is its first aux variable, and where its
-/// slots start among those of the path.
+/// slots start among those of the path. (The root's are the inputs, which are not written down.)
 #[derive(Copy, Clone)]
 struct Instance {
     template: usize,
@@ -45,7 +45,7 @@ impl<'a, const N: usize, F: FnMut(usize, [&Fr; N])> Evaluator<'a, N, F> {
             matrices,
             take,
             row: 0,
-            variables: (0..kernel.inputs).collect(),
+            variables: Vec::new(),
             aux: Operands::default(),
             slots: Operands::default(),
             marked: false,
@@ -62,6 +62,12 @@ impl<'a, const N: usize, F: FnMut(usize, [&Fr; N])> Evaluator<'a, N, F> {
             slots: 0,
         };
         self.encoded(root, rows.start as u32..rows.end as u32)
+    }
+
+    /// Where an encoded instance's slots start among [`Evaluator::variables`], `None` for the root.
+    fn start(&self, instance: Instance) -> Option<usize> {
+        let root = self.kernel.r1cs.matrices.templates().len() - 1;
+        (instance.template != root).then_some(instance.slots)
     }
 
     fn template(&self, instance: Instance) -> &'a Template {
@@ -82,11 +88,9 @@ impl<'a, const N: usize, F: FnMut(usize, [&Fr; N])> Evaluator<'a, N, F> {
                         base: instance.base + call.offset,
                         slots: self.variables.len(),
                     };
-                    for argument in template.arguments_of(&call) {
-                        let variable = match *argument {
-                            Column::Dense(slot) => self.variables[instance.slots + slot as usize],
-                            Column::Sparse(local) => instance.base + local,
-                        };
+                    let start = self.start(instance);
+                    for &column in template.arguments_of(&call) {
+                        let variable = argument(column, &self.variables, start, instance.base);
                         self.variables.push(variable);
                     }
                     if self.kernel.r1cs.matrices.is_decoded(called.template) {
@@ -107,7 +111,7 @@ impl<'a, const N: usize, F: FnMut(usize, [&Fr; N])> Evaluator<'a, N, F> {
         for matrix in self.matrices {
             readers.push(OwnReader::seek(template.own(matrix), own.start as usize)?);
         }
-        let slots = &self.variables[instance.slots..];
+        let slots = Slots::of(&self.variables, self.start(instance), template.slots());
         let mut values = [Fr::ZERO; N];
         for _ in own {
             for (reader, value) in readers.iter_mut().zip(&mut values) {
@@ -115,7 +119,7 @@ impl<'a, const N: usize, F: FnMut(usize, [&Fr; N])> Evaluator<'a, N, F> {
                 let mut sum = Sum::default();
                 while let Some(term) = reader.next_term()? {
                     let variable = match term.column {
-                        Column::Dense(slot) => slots.get(slot as usize).copied(),
+                        Column::Dense(slot) => slots.get(slot),
                         Column::Sparse(local) => {
                             (local < template.aux()).then(|| instance.base + local)
                         }

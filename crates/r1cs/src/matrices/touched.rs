@@ -182,7 +182,7 @@ impl Matrices {
         let mut waiting = vec![Once {
             template: self.templates.len() - 1,
             base: 0,
-            slots: (0..self.inputs).map(Column::Dense).collect(),
+            slots: None,
         }];
         while let Some(instance) = waiting.pop() {
             let template = &self.templates[instance.template];
@@ -196,7 +196,7 @@ impl Matrices {
                     waiting.push(Once {
                         template: call.template as usize,
                         base: instance.base + call.offset,
-                        slots: arguments.map(|&column| instance.resolve(column)).collect(),
+                        slots: Some(arguments.map(|&column| instance.resolve(column)).collect()),
                     });
                 }
             }
@@ -223,15 +223,18 @@ struct Once {
     template: usize,
     /// The aux variable that is its first.
     base: u32,
-    /// The input or aux variable of each slot.
-    slots: Vec<Column>,
+    /// The input or aux variable of each slot. `None` of the root, whose slots are the inputs, however many.
+    slots: Option<Vec<Column>>,
 }
 
 impl Once {
     /// The circuit's column for one of the template's.
     fn resolve(&self, column: Column) -> Column {
         match column {
-            Column::Dense(slot) => self.slots[slot as usize],
+            Column::Dense(slot) => match &self.slots {
+                Some(slots) => slots[slot as usize],
+                None => column,
+            },
             Column::Sparse(local) => Column::Sparse(self.base + local),
         }
     }

@@ -16,8 +16,46 @@ struct Run<'a> {
     own: Range<u32>,
     /// The variable that is the instance's first aux variable. Variables are numbered inputs first.
     base: u32,
-    /// The variable of each slot.
-    slots: &'a [u32],
+    slots: Slots<'a>,
+}
+
+/// The variable of each slot of an instance.
+#[derive(Copy, Clone)]
+pub(crate) enum Slots<'a> {
+    /// Those of the root are the inputs, of which there are so many.
+    Inputs(u32),
+    /// Those of a called template were named by the call.
+    Named(&'a [u32]),
+}
+
+impl<'a> Slots<'a> {
+    /// The slots of an instance: the `slots` variables of the path from `start` on, or the inputs where it is the root.
+    #[inline]
+    pub(crate) fn of(path: &'a [u32], start: Option<usize>, slots: u32) -> Self {
+        match start {
+            Some(start) => Self::Named(&path[start..start + slots as usize]),
+            None => Self::Inputs(slots),
+        }
+    }
+
+    /// The variable of a slot, or `None` for a slot that the instance does not have.
+    #[inline]
+    pub(crate) fn get(self, slot: u32) -> Option<u32> {
+        match self {
+            Self::Inputs(inputs) => (slot < inputs).then_some(slot),
+            Self::Named(variables) => variables.get(slot as usize).copied(),
+        }
+    }
+}
+
+/// The variable behind a caller's argument. [`Matrices::new`] checked that the caller has it.
+#[inline]
+pub(crate) fn argument(column: Column, path: &[u32], start: Option<usize>, base: u32) -> u32 {
+    match (column, start) {
+        (Column::Sparse(local), _) => base + local,
+        (Column::Dense(slot), Some(start)) => path[start + slot as usize],
+        (Column::Dense(input), None) => input,
+    }
 }
 
 impl Run<'_> {
@@ -25,7 +63,7 @@ impl Run<'_> {
     #[inline]
     fn variable(&self, column: Column, aux: u32) -> Option<u32> {
         match column {
-            Column::Dense(slot) => self.slots.get(slot as usize).copied(),
+            Column::Dense(slot) => self.slots.get(slot),
             Column::Sparse(local) => (local < aux).then(|| self.base + local),
         }
     }
@@ -36,13 +74,13 @@ impl Run<'_> {
 struct Instance {
     template: usize,
     base: u32,
-    /// Where its slots start among those of the path.
-    slots: usize,
+    /// Where its slots start among those of the path. `None` of the root, whose slots are the inputs.
+    slots: Option<usize>,
 }
 
 struct Walk<'m, F> {
     matrices: &'m Matrices,
-    /// The slots of all instances on the path.
+    /// The slots of all instances on the path but the root.
     path: Vec<u32>,
     visit: F,
 }
@@ -52,42 +90,38 @@ impl<F: FnMut(Run<'_>) -> Result<(), R1csError>> Walk<'_, F> {
     fn enter(&mut self, instance: Instance, first: u32, end: u32) -> Result<(), R1csError> {
         let template = &self.matrices.templates[instance.template];
         if self.matrices.is_flat(instance.template) {
-            let slots = instance.slots..instance.slots + template.slots as usize;
             return (self.visit)(Run {
                 template: instance.template,
                 run: 0,
                 own: first..end,
                 base: instance.base,
-                slots: &self.path[slots],
+                slots: Slots::of(&self.path, instance.slots, template.slots),
             });
         }
         for (item, rows) in template.items_within(first..end) {
             match item.kind {
                 ItemKind::Rows { first, run } => {
-                    let slots = instance.slots..instance.slots + template.slots as usize;
                     (self.visit)(Run {
                         template: instance.template,
                         run,
                         own: first + rows.start..first + rows.end,
                         base: instance.base,
-                        slots: &self.path[slots],
+                        slots: Slots::of(&self.path, instance.slots, template.slots),
                     })?;
                 }
                 ItemKind::Call(call) => {
+                    let start = self.path.len();
                     let called = Instance {
                         template: call.template as usize,
                         base: instance.base + call.offset,
-                        slots: self.path.len(),
+                        slots: Some(start),
                     };
-                    for argument in template.arguments_of(&call) {
-                        let variable = match *argument {
-                            Column::Dense(slot) => self.path[instance.slots + slot as usize],
-                            Column::Sparse(local) => instance.base + local,
-                        };
+                    for &column in template.arguments_of(&call) {
+                        let variable = argument(column, &self.path, instance.slots, instance.base);
                         self.path.push(variable);
                     }
                     self.enter(called, rows.start, rows.end)?;
-                    self.path.truncate(called.slots);
+                    self.path.truncate(start);
                 }
             }
         }
@@ -105,11 +139,11 @@ impl Matrices {
         let root = Instance {
             template: self.templates.len() - 1,
             base: self.inputs,
-            slots: 0,
+            slots: None,
         };
         let mut walk = Walk {
             matrices: self,
-            path: (0..self.inputs).collect(),
+            path: Vec::new(),
             visit,
         };
         walk.enter(root, rows.start as u32, rows.end.min(self.rows()) as u32)
@@ -132,20 +166,23 @@ impl Matrices {
             Some(aux) => Column::Sparse(aux),
         };
         self.walk(rows, |run| {
+            let template = &self.templates[run.template];
             if let Some(decoded) = self.decoded(run.template, matrix) {
-                return decoded.for_each(run.run, run.own, &self.coefficients, |terms| {
+                return decoded.for_each(run.run, run.own.clone(), &self.coefficients, |terms| {
                     row.clear();
-                    row.extend(terms.iter().map(|term| Term {
-                        column: column(match term.place.column() {
-                            Column::Dense(slot) => run.slots[slot as usize],
-                            Column::Sparse(local) => run.base + local,
-                        }),
-                        coefficient: term.coefficient,
-                    }));
+                    for term in terms {
+                        let variable = run.variable(term.place.column(), template.aux);
+                        row.push(Term {
+                            column: column(variable.ok_or(R1csError::Template {
+                                template: run.template,
+                                message: "a column that the template does not have",
+                            })?),
+                            coefficient: term.coefficient,
+                        });
+                    }
                     visit(&row)
                 });
             }
-            let template = &self.templates[run.template];
             let mut reader = OwnReader::seek(template.own(matrix), run.own.start as usize)?;
             for _ in run.own.clone() {
                 reader.row(&mut row)?;
