@@ -76,10 +76,20 @@ mod tests {
             ("10.1.2.3:80", "10.1.2.3:80", false),
         ] {
             let address: Address = text.parse().expect(text);
-            assert_eq!((address.to_string().as_str(), address.is_local()), (wanted, local));
+            assert_eq!(
+                (address.to_string().as_str(), address.is_local()),
+                (wanted, local)
+            );
             assert_eq!(address.to_string().parse(), Ok(address));
         }
-        for text in ["", "unix:", "unix://relative", "127.0.0.1", "127.0.0.1:99999", "/run/x"] {
+        for text in [
+            "",
+            "unix:",
+            "unix://relative",
+            "127.0.0.1",
+            "127.0.0.1:99999",
+            "/run/x",
+        ] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
     }

@@ -31,6 +31,7 @@ pub struct Daemon {
     pub tls_key: Option<PathBuf>,
     pub tls_client_ca: Option<PathBuf>,
     pub max_connections: Option<usize>,
+    pub max_request_bytes: Option<Size>,
     pub drain_seconds: Option<u64>,
 }
 

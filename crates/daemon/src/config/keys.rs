@@ -21,6 +21,7 @@ pub const SECTIONS: &[(&str, &[(&str, Use)])] = &[
             ("tls_key", Use::Read),
             ("tls_client_ca", Use::Read),
             ("max_connections", Use::Read),
+            ("max_request_bytes", Use::Read),
             ("drain_seconds", Use::Read),
         ],
     ),
@@ -74,10 +75,16 @@ pub const SECTIONS: &[(&str, &[(&str, Use)])] = &[
 
 /// Keys that the earlier daemon had given up already; they are taken in any section.
 pub const DEPRECATED: &[(&str, &str)] = &[
-    ("preload", "keys are loaded when they are first needed, or by PreloadSRS"),
+    (
+        "preload",
+        "keys are loaded when they are first needed, or by PreloadSRS",
+    ),
     ("pinned_budget", "set memory.total_budget"),
     ("working_memory_budget", "set memory.total_budget"),
-    ("partition_workers", "partitions are spread over all devices"),
+    (
+        "partition_workers",
+        "partitions are spread over all devices",
+    ),
 ];
 
 /// The known word that is most like another one, if any is.

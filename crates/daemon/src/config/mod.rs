@@ -18,6 +18,9 @@ use crate::address::Address;
 /// Where the daemon listens when nothing says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:9820";
 
+/// What requests that are being received may take: a good number of the greatest ones.
+const MAX_REQUEST_BYTES: u64 = 4 << 30;
+
 /// Everything that can be configured, and what a person should be told about the file.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -31,6 +34,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Callers at a time.
     pub max_connections: usize,
+    /// Bytes of requests that may be in memory before they are on disk.
+    pub max_request_bytes: u64,
     /// For how long jobs that run may go on after the daemon was told to end.
     pub drain: Duration,
     /// The folder of jobs; by default one in the user's or the service's state folder.
@@ -123,18 +128,30 @@ impl Config {
             parsed.map_err(|error| format!("daemon.{key}: {error}"))
         };
         let listen = daemon.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
-        let status = daemon.status_listen.as_deref().filter(|text| !text.is_empty());
+        let status = daemon
+            .status_listen
+            .as_deref()
+            .filter(|text| !text.is_empty());
         let tls = match (daemon.tls_cert, daemon.tls_key, daemon.tls_client_ca) {
-            (Some(cert), Some(key), client_ca) => Some(TlsFiles { cert, key, client_ca }),
+            (Some(cert), Some(key), client_ca) => Some(TlsFiles {
+                cert,
+                key,
+                client_ca,
+            }),
             (None, None, None) => None,
             _ => return Err("daemon.tls_cert and daemon.tls_key go together".to_owned()),
         };
         Ok(Self {
             listen: address("listen", listen)?,
-            status_listen: status.map(|text| address("status_listen", text)).transpose()?,
+            status_listen: status
+                .map(|text| address("status_listen", text))
+                .transpose()?,
             token_file: daemon.token_file,
             tls,
             max_connections: positive("daemon.max_connections", daemon.max_connections, 1024)?,
+            max_request_bytes: daemon
+                .max_request_bytes
+                .map_or(MAX_REQUEST_BYTES, |size| size.0.0),
             drain: Duration::from_secs(daemon.drain_seconds.unwrap_or(60)),
             in_flight: positive("queue.in_flight", file.queue.in_flight, 16)?,
             store: file.queue.store.clone(),
@@ -166,6 +183,7 @@ impl Default for Config {
             token_file: None,
             tls: None,
             max_connections: 1024,
+            max_request_bytes: MAX_REQUEST_BYTES,
             drain: Duration::from_secs(60),
             store: None,
             queue: cuzk_queue::Config::default(),
@@ -183,7 +201,9 @@ fn queue_bounds(file: &file::Queue) -> Result<cuzk_queue::Config, String> {
     let hours = file.keep_finished_hours;
     Ok(cuzk_queue::Config {
         max_jobs: positive("queue.max_jobs", file.max_jobs, usual.max_jobs)?,
-        max_payload_bytes: file.max_payload_bytes.map_or(usual.max_payload_bytes, |size| size.0.0),
+        max_payload_bytes: file
+            .max_payload_bytes
+            .map_or(usual.max_payload_bytes, |size| size.0.0),
         keep_finished: hours.map_or(usual.keep_finished, |hours| {
             Duration::from_secs(hours.saturating_mul(3600))
         }),
@@ -305,7 +325,10 @@ format = "json"
             witnesses: Some(4),
         };
         assert_eq!(config.engine, engine);
-        let deprecated = config.warnings.iter().filter(|text| text.contains("deprecated"));
+        let deprecated = config
+            .warnings
+            .iter()
+            .filter(|text| text.contains("deprecated"));
         assert_eq!(deprecated.count(), 4);
         assert!(config.warnings[0].starts_with("line 8: srs.preload is deprecated"));
     }
@@ -313,25 +336,47 @@ format = "json"
     #[test]
     fn unknown_names_are_errors_with_a_suggestion() {
         for (text, wanted) in [
-            ("[daemon]\n\nlisten_on = \"x\"", "line 3: unknown key daemon.listen_on; did you mean listen?"),
-            ("[deamon]\n", "line 1: unknown section [deamon]; did you mean daemon?"),
+            (
+                "[daemon]\n\nlisten_on = \"x\"",
+                "line 3: unknown key daemon.listen_on; did you mean listen?",
+            ),
+            (
+                "[deamon]\n",
+                "line 1: unknown section [deamon]; did you mean daemon?",
+            ),
             ("\n[zzz]", "line 2: unknown section [zzz]"),
             ("[gpus]\nqqq = 1", "line 2: unknown key gpus.qqq"),
             ("gpus = 1", "line 1: gpus is a section, [gpus]"),
         ] {
-            assert_eq!(Config::parse(text).map(drop), Err(wanted.to_owned()), "{text}");
+            assert_eq!(
+                Config::parse(text).map(drop),
+                Err(wanted.to_owned()),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn wrong_values_are_errors_that_name_them() {
         for (text, wanted) in [
-            ("[memory]\ntotal_budget = \"lots\"", "wanted \"auto\" or a size such as 256GiB"),
-            ("[memory]\nsafety_margin = true", "wanted text or a whole number"),
-            ("[memory]\neviction_min_idle = \"5 years\"", "wanted a time such as 5m"),
+            (
+                "[memory]\ntotal_budget = \"lots\"",
+                "wanted \"auto\" or a size such as 256GiB",
+            ),
+            (
+                "[memory]\nsafety_margin = true",
+                "wanted text or a whole number",
+            ),
+            (
+                "[memory]\neviction_min_idle = \"5 years\"",
+                "wanted a time such as 5m",
+            ),
             ("[gpus]\ndevices = [-1]", "-1"),
             ("[daemon]\nlisten = \"nowhere\"", "daemon.listen"),
-            ("[daemon]\nmax_connections = 0", "daemon.max_connections: wanted at least 1"),
+            (
+                "[daemon]\nmax_connections = 0",
+                "daemon.max_connections: wanted at least 1",
+            ),
             ("[daemon]\ntls_cert = \"a\"", "go together"),
             ("[logging]\nformat = \"xml\"", "xml"),
             ("[daemon\n", "line 1"),

@@ -32,7 +32,9 @@ impl Bytes {
         if let Ok(whole) = number.parse::<u64>() {
             return Some(Self(whole.checked_mul(factor)?));
         }
-        let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let plain = number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
         let bytes = number.parse::<f64>().ok()? * factor as f64;
         // The greatest number of bytes is far from where a float loses whole numbers' neighbours that matter here.
         (plain && bytes < u64::MAX as f64).then_some(Self(bytes as u64))
@@ -68,14 +70,30 @@ mod tests {
         ] {
             assert_eq!(Bytes::parse(text), Some(Bytes(bytes)), "{text}");
         }
-        for text in ["", "GiB", "-1", "1e9", "inf", "NaN", "1..2", "1 2", "99999999999TiB", "9é"] {
+        for text in [
+            "",
+            "GiB",
+            "-1",
+            "1e9",
+            "inf",
+            "NaN",
+            "1..2",
+            "1 2",
+            "99999999999TiB",
+            "9é",
+        ] {
             assert_eq!(Bytes::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn sizes_are_written_as_people_read_them() {
-        for (bytes, text) in [(0, "0B"), (1023, "1023B"), (1536, "1.5KiB"), (256 << 30, "256GiB")] {
+        for (bytes, text) in [
+            (0, "0B"),
+            (1023, "1023B"),
+            (1536, "1.5KiB"),
+            (256 << 30, "256GiB"),
+        ] {
             assert_eq!(Bytes(bytes).to_string(), text);
         }
     }

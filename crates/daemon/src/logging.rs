@@ -1,0 +1,25 @@
+//! Events as lines.
+
+use std::str::FromStr;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::DaemonError;
+use crate::config::LogFormat;
+
+/// Writes events of a level, such as `info` or `cuzk_daemon=debug,warn`, to standard error from now on.
+///
+/// Errors: [`DaemonError::Config`] where the level does not read or events go elsewhere already.
+pub fn start(level: &str, format: LogFormat) -> Result<(), DaemonError> {
+    let wrong = |message: String| DaemonError::Config { message };
+    let filter = EnvFilter::from_str(level)
+        .map_err(|error| wrong(format!("logging.level {level:?}: {error}")))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    let started = match format {
+        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|error| wrong(error.to_string()))
+}
