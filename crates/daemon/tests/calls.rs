@@ -139,7 +139,7 @@ async fn wrong_requests_are_refused_with_the_field() {
         ("sector_size", 1, |r| r.sector_size = 0),
         ("registered_proof", 1, |r| r.registered_proof = 12),
         ("partition_index", 3, |r| r.partition_index = u32::MAX),
-        ("comm_r_old", 2, |r| drop(r.comm_r_old.pop())),
+        ("comm_r_old", 2, |r| r.comm_r_old.truncate(31)),
         ("randomness", 4, |r| r.randomness.clear()),
     ];
     for (field, kind, change) in cases {

@@ -32,10 +32,17 @@ async fn draining_lets_jobs_end_and_takes_no_others() {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let refused = submit(&mut client, request(1, "late", b"x")).await;
         assert_eq!(refused.expect_err("it is ending").code(), Code::Unavailable);
-        client.get_status(GetStatusRequest {}).await.expect("it still answers");
+        client
+            .get_status(GetStatusRequest {})
+            .await
+            .expect("it still answers");
     };
     tokio::join!(waiter, stopper);
-    daemon.served.await.expect("no panic").expect("it ends well");
+    daemon
+        .served
+        .await
+        .expect("no panic")
+        .expect("it ends well");
 }
 
 #[tokio::test]
@@ -48,9 +55,15 @@ async fn jobs_that_do_not_end_are_kept_for_the_next_start() {
     .await;
     let mut client = first.client().await;
     let done = request(4, "done", b"done");
-    let answer = prove(&mut client, done.clone()).await.expect("it is proved");
-    let hung = submit(&mut client, request(1, "hung", b"hangs")).await.expect("taken");
-    let waiting = submit(&mut client, request(1, "waiting", b"hangs too")).await.expect("taken");
+    let answer = prove(&mut client, done.clone())
+        .await
+        .expect("it is proved");
+    let hung = submit(&mut client, request(1, "hung", b"hangs"))
+        .await
+        .expect("taken");
+    let waiting = submit(&mut client, request(1, "waiting", b"hangs too"))
+        .await
+        .expect("taken");
     let mut other = first.client().await;
     let (waited, ()) = tokio::join!(wait(&mut other, &hung, 0), async {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -62,7 +75,12 @@ async fn jobs_that_do_not_end_are_kept_for_the_next_start() {
 
     let second = start_in(folder.path(), |_| {}).await;
     let mut client = second.client().await;
-    assert_eq!(wait(&mut client, &answer.job_id, 0).await.expect("its proof is kept"), answer);
+    assert_eq!(
+        wait(&mut client, &answer.job_id, 0)
+            .await
+            .expect("its proof is kept"),
+        answer
+    );
     for id in [&hung, &waiting] {
         let found = wait(&mut client, id, 50).await.expect("it is known");
         assert_eq!(status(&found), Status::Timeout);
@@ -117,7 +135,11 @@ fn numbered(number: usize) -> SubmitProofRequest {
     let first = if number.is_multiple_of(3) { b's' } else { b'x' };
     let mut payload = vec![first; 2000];
     payload.extend(number.to_le_bytes());
-    request(number as i32 % 4 + 1, &format!("job {}", number / 2), &payload)
+    request(
+        number as i32 % 4 + 1,
+        &format!("job {}", number / 2),
+        &payload,
+    )
 }
 
 #[test]
@@ -153,12 +175,18 @@ fn fifty_kills_lose_no_job_and_mix_up_none() {
         child.wait().expect("it was killed");
         accepted.extend(submitted);
     }
-    assert!(accepted.len() > KILLS, "too little work: {}", accepted.len());
+    assert!(
+        accepted.len() > KILLS,
+        "too little work: {}",
+        accepted.len()
+    );
     let mut child = spawn(folder.path());
     runtime.block_on(async {
         let mut client = connected(folder.path()).await;
         for (id, number) in &accepted {
-            let answer = wait(&mut client, id, 60_000).await.expect("an accepted job is known");
+            let answer = wait(&mut client, id, 60_000)
+                .await
+                .expect("an accepted job is known");
             check(&answer, &numbered(*number));
         }
     });
@@ -170,7 +198,9 @@ fn fifty_kills_lose_no_job_and_mix_up_none() {
 async fn a_second_order_to_end_does_not_wait() {
     let daemon = start(|config| config.drain = Duration::from_secs(3600)).await;
     let mut client = daemon.client().await;
-    submit(&mut client, request(1, "hung", b"hangs")).await.expect("it is taken");
+    submit(&mut client, request(1, "hung", b"hangs"))
+        .await
+        .expect("it is taken");
     while daemon.proving.running() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -178,7 +208,11 @@ async fn a_second_order_to_end_does_not_wait() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(!daemon.served.is_finished(), "it drains");
     daemon.stop.send_replace(2);
-    daemon.served.await.expect("no panic").expect("it ends well");
+    daemon
+        .served
+        .await
+        .expect("no panic")
+        .expect("it ends well");
     assert_eq!(daemon.proving.running(), 0);
     assert_eq!(daemon.proving.started.load(Ordering::SeqCst), 1);
 }

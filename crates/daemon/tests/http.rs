@@ -38,14 +38,23 @@ async fn get(daemon: &Running, path: &str) -> (String, String) {
 async fn the_state_is_shown() {
     let daemon = daemon().await;
     let mut client = daemon.client().await;
-    prove(&mut client, request(4, "<b>done</b>", b"x")).await.expect("it is proved");
-    prove(&mut client, request(4, "fails", b"fails")).await.expect("an answer");
-    let id = submit(&mut client, request(3, "hangs", b"hangs")).await.expect("it is taken");
+    prove(&mut client, request(4, "<b>done</b>", b"x"))
+        .await
+        .expect("it is proved");
+    prove(&mut client, request(4, "fails", b"fails"))
+        .await
+        .expect("an answer");
+    let id = submit(&mut client, request(3, "hangs", b"hangs"))
+        .await
+        .expect("it is taken");
     while daemon.proving.running() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let (head, body) = get(&daemon, "/status").await;
-    assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/json"), "{head}");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && head.contains("application/json"),
+        "{head}"
+    );
     let found: serde_json::Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!(found["phase"], "serving");
     assert_eq!(found["total_proofs_completed"], 1);
@@ -53,7 +62,10 @@ async fn the_state_is_shown() {
     assert_eq!(found["gpus"][0]["name"], "simulated");
     assert_eq!(found["gpus"][0]["lanes"][0]["job"], id.as_str());
     let jobs = found["jobs"].as_array().expect("a list");
-    let states: Vec<_> = jobs.iter().map(|job| job["state"].as_str().expect("text")).collect();
+    let states: Vec<_> = jobs
+        .iter()
+        .map(|job| job["state"].as_str().expect("text"))
+        .collect();
     assert_eq!(states, ["running", "failed", "completed"]);
     assert_eq!(jobs[0]["partitions"], 1);
     assert_eq!(jobs[1]["error"], "partition 0: it fails");
@@ -84,11 +96,19 @@ async fn health_is_whether_jobs_can_run() {
 #[tokio::test]
 async fn what_is_no_request_is_refused() {
     let daemon = daemon().await;
-    let post = b"POST /status HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    let post =
+        b"POST /status HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     assert!(send(&daemon, post).await.starts_with("HTTP/1.1 405"));
-    assert!(send(&daemon, b"\x16\x03\x01\x02\x00\x01").await.starts_with("HTTP/1.1 400"));
+    assert!(
+        send(&daemon, b"\x16\x03\x01\x02\x00\x01")
+            .await
+            .starts_with("HTTP/1.1 400")
+    );
     // Whoever does not finish its request is let go.
-    let answer = tokio::time::timeout(Duration::from_secs(20), send(&daemon, b"GET / HTTP/1.1\r\nho"));
+    let answer = tokio::time::timeout(
+        Duration::from_secs(20),
+        send(&daemon, b"GET / HTTP/1.1\r\nho"),
+    );
     answer.await.expect("it is closed");
     daemon.end().await;
 }

@@ -31,7 +31,10 @@ async fn bind(listen: Address) -> Result<(Daemon, tempfile::TempDir), DaemonErro
     };
     let queue = EmbeddedQueue::open(store.path(), config.queue.clone(), 1)?;
     let proving = Arc::new(Shared(Simulated::new()));
-    Ok((Daemon::bind(config, false, Arc::new(queue), proving).await?, store))
+    Ok((
+        Daemon::bind(config, false, Arc::new(queue), proving).await?,
+        store,
+    ))
 }
 
 #[tokio::test]
@@ -39,11 +42,17 @@ async fn a_unix_socket_is_its_groups_and_one_daemons() {
     let folder = tempfile::tempdir().expect("a folder");
     let daemon = start(|config| config.listen = unix(&folder)).await;
     let path = folder.path().join("run/cuzk.sock");
-    let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+    let mode = std::fs::metadata(&path)
+        .expect("it is there")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o660);
     let mut client = daemon.client().await;
     let one = request(4, "one", b"x");
-    check(&prove(&mut client, one.clone()).await.expect("it is proved"), &one);
+    check(
+        &prove(&mut client, one.clone()).await.expect("it is proved"),
+        &one,
+    );
 
     match bind(unix(&folder)).await {
         Err(DaemonError::Held { holder, address }) => {
@@ -53,7 +62,12 @@ async fn a_unix_socket_is_its_groups_and_one_daemons() {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("two listen at one socket"),
     }
-    check(&prove(&mut client, one.clone()).await.expect("it still works"), &one);
+    check(
+        &prove(&mut client, one.clone())
+            .await
+            .expect("it still works"),
+        &one,
+    );
     daemon.end().await;
     assert!(!path.exists(), "the socket goes with its daemon");
 }
@@ -64,7 +78,11 @@ async fn what_is_left_of_a_socket_is_replaced_and_nothing_else() {
     let path = folder.path().join("cuzk.sock");
     drop(UnixListener::bind(&path).expect("it is free"));
     assert!(path.exists(), "a process that is killed leaves this");
-    drop(bind(Address::Unix(path.clone())).await.expect("it is replaced"));
+    drop(
+        bind(Address::Unix(path.clone()))
+            .await
+            .expect("it is replaced"),
+    );
 
     // A program without a lock of ours.
     let other = UnixListener::bind(&path).expect("it is free");
@@ -78,7 +96,10 @@ async fn what_is_left_of_a_socket_is_replaced_and_nothing_else() {
     std::fs::remove_file(&path).expect("it is ours");
     std::fs::write(&path, b"precious").expect("it is ours");
     let refused = bind(Address::Unix(path.clone())).await.map(drop);
-    assert!(matches!(refused, Err(DaemonError::Io { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(DaemonError::Io { .. })),
+        "{refused:?}"
+    );
     assert_eq!(std::fs::read(&path).expect("it is there"), b"precious");
 }
 
@@ -86,9 +107,17 @@ async fn what_is_left_of_a_socket_is_replaced_and_nothing_else() {
 async fn a_port_is_one_daemons() {
     let daemon = start(|_| {}).await;
     let refused = bind(daemon.address.clone()).await.map(drop);
-    assert!(matches!(refused, Err(DaemonError::Held { .. })), "{refused:?}");
-    let public = bind("0.0.0.0:0".parse().expect("an address")).await.map(drop);
-    assert!(matches!(public, Err(DaemonError::Open { .. })), "{public:?}");
+    assert!(
+        matches!(refused, Err(DaemonError::Held { .. })),
+        "{refused:?}"
+    );
+    let public = bind("0.0.0.0:0".parse().expect("an address"))
+        .await
+        .map(drop);
+    assert!(
+        matches!(public, Err(DaemonError::Open { .. })),
+        "{public:?}"
+    );
     daemon.end().await;
 }
 
@@ -106,7 +135,10 @@ async fn a_token_is_asked_for() {
     std::fs::write(&token, "secret\n").expect("it is ours");
     let daemon = start(|config| config.token_file = Some(token)).await;
     let mut without = daemon.client().await;
-    let refused = without.get_status(GetStatusRequest {}).await.expect_err("no token");
+    let refused = without
+        .get_status(GetStatusRequest {})
+        .await
+        .expect_err("no token");
     assert_eq!(refused.code(), Code::Unauthenticated);
     let mut with = tonic::Request::new(GetStatusRequest {});
     let value = "Bearer secret".parse().expect("plain text");
@@ -115,9 +147,15 @@ async fn a_token_is_asked_for() {
 
     // Whether it lives may be asked by anyone.
     let url = format!("http://{}", tcp_of(&daemon.address));
-    let channel = Channel::from_shared(url).expect("a url").connect().await.expect("it listens");
+    let channel = Channel::from_shared(url)
+        .expect("a url")
+        .connect()
+        .await
+        .expect("it listens");
     let service = "cuzk.v1.ProvingEngine".to_owned();
-    let health = HealthClient::new(channel).check(HealthCheckRequest { service }).await;
+    let health = HealthClient::new(channel)
+        .check(HealthCheckRequest { service })
+        .await;
     assert_eq!(health.expect("it answers").into_inner().status, 1);
     daemon.end().await;
 }
@@ -167,7 +205,11 @@ async fn mutual_tls_lets_in_whom_the_authority_knows() {
         }
         let url = format!("https://localhost:{port}");
         let channel = Channel::from_shared(url).expect("a url").tls_config(tls);
-        let channel = channel.expect("certificates").connect().await.map_err(|_| ())?;
+        let channel = channel
+            .expect("certificates")
+            .connect()
+            .await
+            .map_err(|_| ())?;
         let answer = Client::new(channel).get_status(GetStatusRequest {}).await;
         answer.map(drop).map_err(|_| ())
     };
@@ -196,7 +238,11 @@ async fn silent_and_malformed_callers_do_no_harm() {
     ];
     for frame in frames {
         let mut caller = TcpStream::connect(address).await.expect("it listens");
-        let bytes = if frame.starts_with(b"GET") { frame.to_vec() } else { [&preface, frame].concat() };
+        let bytes = if frame.starts_with(b"GET") {
+            frame.to_vec()
+        } else {
+            [&preface, frame].concat()
+        };
         caller.write_all(&bytes).await.expect("it is read");
         let mut answer = Vec::new();
         let closed = tokio::time::timeout(Duration::from_secs(20), caller.read_to_end(&mut answer));
@@ -205,7 +251,10 @@ async fn silent_and_malformed_callers_do_no_harm() {
     }
     let mut client = daemon.client().await;
     let one = request(4, "one", b"x");
-    check(&prove(&mut client, one.clone()).await.expect("it is proved"), &one);
+    check(
+        &prove(&mut client, one.clone()).await.expect("it is proved"),
+        &one,
+    );
 
     let start = Instant::now();
     for mut caller in silent {
@@ -222,11 +271,18 @@ async fn requests_share_a_budget_of_memory() {
     let daemon = start(|config| config.max_request_bytes = 1 << 20).await;
     let mut client = daemon.client().await;
     let large = request(1, "large", &vec![7; 2 << 20]);
-    let refused = prove(&mut client, large).await.expect_err("there is no room");
+    let refused = prove(&mut client, large)
+        .await
+        .expect_err("there is no room");
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     for number in 0..5 {
         let fits = request(1, &format!("fits {number}"), &vec![7; 900 << 10]);
-        check(&prove(&mut client, fits.clone()).await.expect("it is proved"), &fits);
+        check(
+            &prove(&mut client, fits.clone())
+                .await
+                .expect("it is proved"),
+            &fits,
+        );
     }
     daemon.end().await;
 }

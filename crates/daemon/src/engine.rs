@@ -1,0 +1,250 @@
+//! The engine as what proves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cuzk_backend::Backend;
+use cuzk_engine::{CircuitStatus, Engine, JobHandle, JobState, Outcome, Status, Submission};
+use cuzk_proof_api::by_wire_kind;
+use cuzk_queue::{JobId, Timings};
+
+use crate::proving::{
+    DeviceStatus, Done, Ended, Evicted, JobProgress, KeyStatus, LaneWork, Preloaded, Proving,
+    ProvingStatus, Refused, Work,
+};
+
+/// How long loading a key may take: the greatest are 200 GB.
+const LOAD_LIMIT: Duration = Duration::from_secs(1800);
+/// How long memory may take to be given back.
+const EVICT_LIMIT: Duration = Duration::from_secs(10);
+/// How often the engine is asked whether it is done.
+const POLL: Duration = Duration::from_millis(20);
+
+/// An [`Engine`] as the daemon takes it.
+pub struct EngineProving<B: Backend + Clone> {
+    engine: Engine<B>,
+    running: Arc<Running>,
+}
+
+/// The jobs that the engine has, by their tickets.
+type Running = Mutex<HashMap<u64, (JobId, JobHandle)>>;
+
+impl<B: Backend + Clone> EngineProving<B> {
+    /// This engine.
+    pub fn new(engine: Engine<B>) -> Self {
+        let running = Arc::default();
+        Self { engine, running }
+    }
+
+    fn circuit(&self, name: &str) -> Option<CircuitStatus> {
+        let circuits = self.engine.status().circuits;
+        circuits.into_iter().find(|circuit| *circuit.name == *name)
+    }
+
+    /// Waits until a circuit is in a state.
+    fn wait_for<T>(
+        &self,
+        name: &str,
+        limit: Duration,
+        reached: impl Fn(Option<&CircuitStatus>) -> Option<T>,
+    ) -> Option<T> {
+        let start = Instant::now();
+        loop {
+            if let Some(state) = reached(self.circuit(name).as_ref()) {
+                return Some(state);
+            }
+            if start.elapsed() > limit {
+                return None;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+impl<B: Backend + Clone> Proving for EngineProving<B> {
+    fn start(&self, work: Work, done: Done) -> Result<(), Refused> {
+        let proof_type = by_wire_kind(work.kind).map_err(refused)?;
+        let submission = Submission::request(proof_type, work.request).priority(work.priority);
+        let handle = self.engine.submit(submission).map_err(refused)?;
+        lock(&self.running).insert(work.ticket, (work.job, handle.clone()));
+        let running = Arc::clone(&self.running);
+        let waiter = handle.clone();
+        let ticket = work.ticket;
+        let wait = move || {
+            let outcome = waiter.wait();
+            lock(&running).remove(&ticket);
+            done(ended(outcome, &waiter));
+        };
+        let thread = std::thread::Builder::new().name("cuzk-wait".to_owned());
+        match thread.spawn(wait) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                lock(&self.running).remove(&ticket);
+                handle.cancel();
+                Err(refused(error))
+            }
+        }
+    }
+
+    fn cancel(&self, ticket: u64) {
+        let handle = lock(&self.running).get(&ticket).map(|(_, handle)| handle.clone());
+        if let Some(handle) = handle {
+            handle.cancel();
+        }
+    }
+
+    fn status(&self) -> ProvingStatus {
+        let status = self.engine.status();
+        let names: HashMap<_, String> = lock(&self.running)
+            .values()
+            .map(|(job, handle)| (handle.id(), job.to_string()))
+            .collect();
+        let name = |id| names.get(&id).cloned().unwrap_or_default();
+        let jobs = status.jobs.iter().map(|job| JobProgress {
+            job: name(job.id),
+            stage: stage(job.state).to_owned(),
+            partitions: job.partitions,
+            proved: job.proved,
+        });
+        ProvingStatus {
+            devices: devices(&status, name),
+            keys: status.circuits.iter().map(key).collect(),
+            jobs: jobs.collect(),
+            host_reserved_bytes: status.host_reserved_bytes,
+            host_budget_bytes: status.host_budget_bytes,
+            faults: status.counters.faults,
+            invalid_proofs: status.counters.invalid,
+        }
+    }
+
+    fn preload(&self, circuit: &str) -> Result<Preloaded, String> {
+        let start = Instant::now();
+        let already = self.circuit(circuit).as_ref().is_some_and(is_loaded);
+        if !already {
+            self.engine.preload(circuit);
+        }
+        let loaded = self.wait_for(circuit, LOAD_LIMIT, |found| {
+            let found = found.filter(|found| !found.preparing)?;
+            match &found.error {
+                Some(error) => Some(Err(error.clone())),
+                None => is_loaded(found).then_some(Ok(())),
+            }
+        });
+        loaded.unwrap_or_else(|| Err("it takes too long, or there is no room".to_owned()))?;
+        let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Preloaded { already, ms })
+    }
+
+    fn evict(&self, circuit: &str) -> Result<Evicted, String> {
+        let before = self.circuit(circuit).filter(is_loaded);
+        let Some(before) = before else {
+            return Ok(Evicted {
+                was_loaded: false,
+                bytes: 0,
+            });
+        };
+        self.engine.evict(circuit);
+        let gone = self.wait_for(circuit, EVICT_LIMIT, |found| {
+            (!found.is_some_and(is_loaded)).then_some(())
+        });
+        match gone {
+            Some(()) => Ok(Evicted {
+                was_loaded: true,
+                bytes: bytes(&before),
+            }),
+            None => Err(format!("{circuit} is in use")),
+        }
+    }
+}
+
+fn lock(running: &Running) -> MutexGuard<'_, HashMap<u64, (JobId, JobHandle)>> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refused(error: impl std::fmt::Display) -> Refused {
+    Refused {
+        reason: error.to_string(),
+    }
+}
+
+fn ended(outcome: Outcome, handle: &JobHandle) -> Ended {
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let timings = handle.timings();
+    match outcome {
+        Outcome::Completed(completed) => Ended::Completed {
+            proof: completed.proof,
+            timings: Timings {
+                key_ms: ms(timings.resources),
+                witness_ms: ms(timings.witness),
+                device_ms: ms(timings.device),
+            },
+        },
+        Outcome::Failed(failure) => Ended::Failed {
+            message: failure.to_string(),
+        },
+        Outcome::Cancelled => Ended::Cancelled,
+        Outcome::Expired => Ended::Failed {
+            message: outcome.to_string(),
+        },
+        Outcome::Unavailable { reason } => Ended::Unavailable { reason },
+    }
+}
+
+fn stage(state: JobState) -> &'static str {
+    match state {
+        JobState::Decoding => "decoding",
+        JobState::Compiling => "opening the circuit",
+        JobState::Queued => "queued",
+        JobState::Running => "proving",
+        JobState::Assembling => "assembling",
+        JobState::Ended => "ended",
+    }
+}
+
+fn is_loaded(circuit: &CircuitStatus) -> bool {
+    circuit.on_host || !circuit.devices.is_empty()
+}
+
+fn bytes(circuit: &CircuitStatus) -> u64 {
+    let host = if circuit.on_host { circuit.host_bytes } else { 0 };
+    host + circuit.device_bytes * circuit.devices.len() as u64
+}
+
+fn key(circuit: &CircuitStatus) -> KeyStatus {
+    KeyStatus {
+        circuit: circuit.name.to_string(),
+        devices: circuit.devices.iter().map(|device| *device as u32).collect(),
+        on_host: circuit.on_host,
+        device_bytes: circuit.device_bytes,
+        host_bytes: if circuit.on_host { circuit.host_bytes } else { 0 },
+        users: circuit.users,
+        error: circuit.error.clone(),
+    }
+}
+
+fn devices(
+    status: &Status,
+    name: impl Fn(cuzk_engine::JobId) -> String,
+) -> Vec<DeviceStatus> {
+    let lane = |lane: &cuzk_engine::LaneStatus| {
+        lane.work.map(|(job, partition)| LaneWork {
+            job: name(job),
+            partition,
+            ms: u64::try_from(lane.since.as_millis()).unwrap_or(u64::MAX),
+        })
+    };
+    let devices = status.devices.iter();
+    devices
+        .map(|device| DeviceStatus {
+            ordinal: device.ordinal as u32,
+            name: device.name.to_string(),
+            in_service: device.in_service && !device.lost,
+            memory_bytes: device.memory_bytes,
+            reserved_bytes: device.reserved_bytes,
+            lanes: device.lanes.iter().map(lane).collect(),
+            proofs: device.proofs,
+            faults: device.faults,
+        })
+        .collect()
+}
