@@ -54,6 +54,9 @@ pub enum Groth16Error {
         /// What is wrong with them.
         reason: &'static str,
     },
+    /// The proof was cancelled while it was under way.
+    #[error("the proof was cancelled")]
+    Cancelled,
     /// The thread that proves could not be started, or ended without a result.
     #[error("the proving thread {0}")]
     Thread(String),

@@ -55,6 +55,20 @@ pub struct Pending<B: Backend> {
     work: Option<JoinHandle<Result<Outcome, Groth16Error>>>,
 }
 
+/// Ends a proof under way at its next stage, from another thread than the one that waits for it.
+#[derive(Clone, Debug)]
+pub struct Canceller {
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Canceller {
+    /// Ends the work at the next stage; [`Pending::finish`] then returns [`Groth16Error::Cancelled`], unless all sums
+    /// were there already.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The sums, or `None` where the work was cancelled, and what the stages took.
 type Outcome = (Option<Sums>, Stages);
 
@@ -88,19 +102,27 @@ impl<B: Backend> Pending<B> {
         })
     }
 
+    /// What ends the work while another thread is in [`Pending::finish`].
+    pub fn canceller(&self) -> Canceller {
+        Canceller {
+            cancelled: Arc::clone(&self.cancelled),
+        }
+    }
+
     /// Waits for the work, assembles the proof and verifies it against the witness's public inputs.
     ///
-    /// Errors: the work's own; [`cuzk_r1cs::R1csError::Unsatisfied`] naming the constraint where the witness is not
+    /// Errors: the work's own; [`Groth16Error::Cancelled`]; [`cuzk_r1cs::R1csError::Unsatisfied`] naming the constraint where the witness is not
     /// satisfied; [`Groth16Error::Invalid`] where it is and the proof does not verify all the same.
     pub fn finish(mut self) -> Result<Proved, Groth16Error> {
         let ended = || Groth16Error::Thread("ended without a result".to_owned());
         let work = self.work.take().ok_or_else(ended)?;
         let (sums, mut stages) = work.join().map_err(|_| ended())??;
         let clock = Instant::now();
-        let proof = self.inner.assemble(sums.ok_or_else(ended)?, &self.blinding);
+        let sums = sums.ok_or(Groth16Error::Cancelled)?;
+        let proof = self.inner.assemble(sums, &self.blinding);
         stages.assemble_s = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        let valid = verify(&self.inner.prepared, &proof, &self.witness.inputs()[1..])?;
+        let valid = verify(self.inner.prepared(), &proof, &self.witness.inputs()[1..])?;
         stages.verify_s = clock.elapsed().as_secs_f64();
         if valid {
             return Ok(Proved { proof, stages });

@@ -50,9 +50,14 @@ impl<B: Backend> Clone for Prover<B> {
 
 pub(crate) struct Inner<B: Backend> {
     backend: B,
+    resident: Arc<Resident<B>>,
+}
+
+/// What all lanes of a device share.
+struct Resident<B: Backend> {
     r1cs: Arc<CompactR1cs>,
     vk: VerifyingKey,
-    pub(crate) prepared: PreparedVerifyingKey,
+    prepared: PreparedVerifyingKey,
     matrices: B::Matrices,
     h: B::Bases<G1>,
     l: B::Query<G1>,
@@ -70,37 +75,45 @@ impl<B: Backend> Prover<B> {
         let b_variables = Arc::new(density.b());
         let a_variables = Arc::new(density.a(shape));
         let l_variables = Arc::new(Density::l(shape));
+        let resident = Arc::new(Resident {
+            matrices: backend.load_matrices(Arc::clone(&r1cs))?,
+            h: backend.load_bases(key.h().clone())?,
+            l: backend.load_query(key.l().clone(), l_variables, &r1cs)?,
+            a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
+            b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
+            b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
+            vk: key.vk().clone(),
+            prepared: PreparedVerifyingKey::from(key.vk()),
+            r1cs,
+        });
         Ok(Self {
-            inner: Arc::new(Inner {
-                matrices: backend.load_matrices(Arc::clone(&r1cs))?,
-                h: backend.load_bases(key.h().clone())?,
-                l: backend.load_query(key.l().clone(), l_variables, &r1cs)?,
-                a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
-                b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
-                b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
-                vk: key.vk().clone(),
-                prepared: PreparedVerifyingKey::from(key.vk()),
-                backend,
-                r1cs,
-            }),
+            inner: Arc::new(Inner { backend, resident }),
         })
+    }
+
+    /// The same circuit and key, resident once, worked on through another backend of the same device: another lane.
+    pub fn on(&self, backend: B) -> Self {
+        let resident = Arc::clone(&self.inner.resident);
+        Self {
+            inner: Arc::new(Inner { backend, resident }),
+        }
     }
 
     /// The circuit.
     pub fn r1cs(&self) -> &CompactR1cs {
-        &self.inner.r1cs
+        &self.inner.resident.r1cs
     }
 
     /// The key that verifies this prover's proofs.
     pub fn verifying_key(&self) -> &PreparedVerifyingKey {
-        &self.inner.prepared
+        self.inner.prepared()
     }
 
     /// Runs a circuit for its witness and packs it.
     pub fn witness<C: Circuit<Fr>>(&self, circuit: C) -> Result<PackedWitness, Groth16Error> {
         let mut cs = WitnessCS::default();
         cuzk_r1cs::synthesize(circuit, &mut cs)?;
-        Ok(cs.into_assignment().pack(&self.inner.r1cs)?)
+        Ok(cs.into_assignment().pack(self.r1cs())?)
     }
 
     /// Proves a circuit with its witness: [`Prover::witness`], [`Prover::start`] with fresh randomness, and
@@ -112,13 +125,13 @@ impl<B: Backend> Prover<B> {
     }
 
     /// The first half of a proof: hands the work to a thread of its own and returns. Nothing of the caller's is read
-    /// after that.
+    /// after that. Who shares the witness can start it again, should this proof fail.
     pub fn start(
         &self,
-        witness: PackedWitness,
+        witness: impl Into<Arc<PackedWitness>>,
         blinding: Blinding,
     ) -> Result<Pending<B>, Groth16Error> {
-        Pending::spawn(Arc::clone(&self.inner), Arc::new(witness), blinding)
+        Pending::spawn(Arc::clone(&self.inner), witness.into(), blinding)
     }
 }
 
@@ -148,8 +161,12 @@ impl<B: Backend> Inner<B> {
         self.backend.name()
     }
 
+    pub(crate) fn prepared(&self) -> &PreparedVerifyingKey {
+        &self.resident.prepared
+    }
+
     pub(crate) fn check(&self, witness: &PackedWitness) -> Result<(), Groth16Error> {
-        Ok(self.r1cs.check(witness)?)
+        Ok(self.resident.r1cs.check(witness)?)
     }
 
     /// Everything after the witness but the assembly. `None` where `cancelled` says so between two stages.
@@ -159,7 +176,7 @@ impl<B: Backend> Inner<B> {
         cancelled: &dyn Fn() -> bool,
         stages: &mut Stages,
     ) -> Result<Option<Sums>, Groth16Error> {
-        let backend = &self.backend;
+        let (backend, resident) = (&self.backend, &self.resident);
         let mut clock = Instant::now();
         let mut lap = |stage: &mut f64| {
             *stage = clock.elapsed().as_secs_f64();
@@ -170,7 +187,7 @@ impl<B: Backend> Inner<B> {
         if lap(&mut stages.upload_s) {
             return Ok(None);
         }
-        let evaluations = backend.mat_vec(&self.matrices, &loaded)?;
+        let evaluations = backend.mat_vec(&resident.matrices, &loaded)?;
         if lap(&mut stages.mat_vec_s) {
             return Ok(None);
         }
@@ -178,24 +195,24 @@ impl<B: Backend> Inner<B> {
         if lap(&mut stages.quotient_s) {
             return Ok(None);
         }
-        let h = backend.msm(&self.h, &quotient)?;
+        let h = backend.msm(&resident.h, &quotient)?;
         drop(quotient);
         if lap(&mut stages.msm_h_s) {
             return Ok(None);
         }
-        let l = backend.msm_query(&self.l, &loaded)?;
+        let l = backend.msm_query(&resident.l, &loaded)?;
         if lap(&mut stages.msm_l_s) {
             return Ok(None);
         }
-        let a = backend.msm_query(&self.a, &loaded)?;
+        let a = backend.msm_query(&resident.a, &loaded)?;
         if lap(&mut stages.msm_a_s) {
             return Ok(None);
         }
-        let b_g1 = backend.msm_query(&self.b_g1, &loaded)?;
+        let b_g1 = backend.msm_query(&resident.b_g1, &loaded)?;
         if lap(&mut stages.msm_b_g1_s) {
             return Ok(None);
         }
-        let b_g2 = backend.msm_query(&self.b_g2, &loaded)?;
+        let b_g2 = backend.msm_query(&resident.b_g2, &loaded)?;
         if lap(&mut stages.msm_b_g2_s) {
             return Ok(None);
         }
@@ -211,7 +228,7 @@ impl<B: Backend> Inner<B> {
     /// A = alpha + sum_a + r delta, B = beta + sum_b + s delta, C = sum_h + sum_l + s A + r B - r s delta.
     pub(crate) fn assemble(&self, sums: Sums, blinding: &Blinding) -> Proof {
         let Blinding { r, s } = blinding;
-        let vk = &self.vk;
+        let vk = &self.resident.vk;
         let a = sums.a + vk.alpha_g1 + vk.delta_g1 * r;
         let b = sums.b_g2 + vk.beta_g2 + vk.delta_g2 * s;
         let b_g1 = sums.b_g1 + vk.beta_g1 + vk.delta_g1 * s;
@@ -226,7 +243,7 @@ impl<B: Backend> Inner<B> {
 
 impl<B: Backend> std::fmt::Debug for Prover<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shape = self.inner.r1cs.shape;
+        let shape = self.r1cs().shape;
         write!(f, "Prover({}, {shape:?})", self.inner.name())
     }
 }

@@ -1,4 +1,6 @@
-//! Test support: circuits made by strategies, toy circuits, and the oracles that they are held against.
+//! Test support: circuits made by strategies, toy circuits, the oracles that they are held against, and simulated
+//! devices.
 
 pub mod circuits;
 pub mod oracle;
+pub mod simulated;

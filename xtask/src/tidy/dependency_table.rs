@@ -83,6 +83,7 @@ pub const SINGLE: &[&str] = &[
 pub const TABLE: &[Row] = &[
     row("cuzk-curve", &[], LIBRARY),
     row("cuzk-kernels", &[], LIBRARY),
+    row("cuzk-lease", &[], LIBRARY),
     row("cuzk-r1cs", &["cuzk-curve"], LIBRARY),
     row("cuzk-backend", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-gpu", &[], DEVICE),
@@ -137,6 +138,7 @@ pub const TABLE: &[Row] = &[
         ],
         LIBRARY,
     ),
+    row("cuzk-scheduler", &[], LIBRARY),
     row(
         "cuzk-filecoin",
         &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
@@ -150,6 +152,8 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-backend-cpu",
             "cuzk-cs-recording",
             "cuzk-cs-witness",
         ],

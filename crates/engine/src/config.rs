@@ -1,0 +1,49 @@
+//! The engine's limits.
+
+use std::time::Duration;
+
+use crate::Footprint;
+use cuzk_r1cs::CompactR1cs;
+
+/// The engine's limits. Those of memory, queues, lanes, retries and probes are the scheduler's.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Memory, queues, lanes, retries, probes.
+    pub scheduler: cuzk_scheduler::Config,
+    /// Threads that decode requests and put answers together.
+    pub decoders: usize,
+    /// Threads that compile circuits and open compiled circuits and keys.
+    pub openers: usize,
+    /// A proof that takes longer than this on a device hangs: the device is taken for lost, the proof tried elsewhere.
+    pub stall_after: Duration,
+    /// The same for bringing a key to a device.
+    pub load_stall_after: Duration,
+    /// Events that a subscriber may be behind before it misses some.
+    pub event_backlog: usize,
+    /// How long a dropped engine waits for threads that are in the middle of something.
+    pub shutdown_grace: Duration,
+    /// What a circuit takes of memory.
+    pub footprint: fn(&CompactR1cs) -> Footprint,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            scheduler: cuzk_scheduler::Config::default(),
+            decoders: 2,
+            openers: 2,
+            stall_after: Duration::from_secs(300),
+            load_stall_after: Duration::from_secs(600),
+            event_backlog: 1024,
+            shutdown_grace: Duration::from_secs(10),
+            footprint: Footprint::plain,
+        }
+    }
+}
+
+impl Config {
+    /// Threads that compute witnesses: as many as the scheduler starts at once, critical ones apart.
+    pub(crate) fn witness_threads(&self) -> usize {
+        2 * self.scheduler.witness_slots
+    }
+}

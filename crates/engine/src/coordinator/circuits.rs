@@ -1,0 +1,242 @@
+//! Circuits and their keys: sizes, host memory, devices' memory. Each is loaded once, however many wait for it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuzk_backend::Backend;
+use cuzk_scheduler::{Bytes, Circuit, CircuitId, DeviceId, Event, Place, UnitId};
+
+use crate::job::JobId;
+use crate::workers::{Loaded, Open, Prepare};
+use crate::{Footprint, JobState, Outcome};
+
+use super::{Coordinator, OpenerTask};
+
+/// A circuit that somebody asked for.
+pub(super) struct CircuitRecord {
+    pub(super) name: Arc<str>,
+    /// What it takes, once that is known.
+    pub(super) footprint: Option<Footprint>,
+    /// Whether an opener is finding out.
+    preparing: bool,
+    /// Jobs that wait for the sizes, and since when.
+    waiting: Vec<(JobId, Instant)>,
+    /// Whether it is wanted on all devices as soon as its sizes are known.
+    preload: bool,
+    /// In the host's memory.
+    pub(super) host: Option<Arc<Loaded>>,
+    /// Units that may compute their witness once it is.
+    pub(super) awaiting: Vec<UnitId>,
+    /// Why it could not be opened the last time.
+    pub(super) error: Option<String>,
+}
+
+impl CircuitRecord {
+    fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            footprint: None,
+            preparing: false,
+            waiting: Vec::new(),
+            preload: false,
+            host: None,
+            awaiting: Vec::new(),
+            error: None,
+        }
+    }
+
+    pub(super) fn is_preparing(&self) -> bool {
+        self.preparing
+    }
+
+    /// The circuit as the scheduler counts it.
+    pub(super) fn sizes(&self, id: CircuitId, footprint: Footprint) -> Circuit {
+        Circuit {
+            id,
+            host: Bytes(footprint.host_resident),
+            device: Bytes(footprint.device_resident),
+        }
+    }
+}
+
+impl<B: Backend + Clone> Coordinator<B> {
+    fn intern(&mut self, name: &Arc<str>) -> CircuitId {
+        if let Some(&id) = self.circuit_ids.get(name) {
+            return id;
+        }
+        let id = CircuitId(self.circuit_ids.len() as u64);
+        self.circuit_ids.insert(Arc::clone(name), id);
+        self.circuits
+            .insert(id, CircuitRecord::new(Arc::clone(name)));
+        id
+    }
+
+    /// Schedules a job at once if its circuit's sizes are known, else when they are.
+    pub(super) fn want_sizes(&mut self, job: JobId, name: Arc<str>) {
+        let id = self.intern(&name);
+        let Some(circuit) = self.circuits.get_mut(&id) else {
+            return;
+        };
+        if circuit.footprint.is_some() {
+            self.schedule(job, id, Duration::ZERO);
+            return;
+        }
+        circuit.waiting.push((job, Instant::now()));
+        if let Some(record) = self.jobs.get(&job) {
+            record.shared.set_state(JobState::Compiling);
+        }
+        self.prepare(id);
+    }
+
+    /// Has an opener find out the sizes, unless one does already.
+    fn prepare(&mut self, id: CircuitId) {
+        let Some(circuit) = self.circuits.get_mut(&id) else {
+            return;
+        };
+        if std::mem::replace(&mut circuit.preparing, true) {
+            return;
+        }
+        self.pools.open.send(OpenerTask::Prepare(Prepare {
+            circuit: id,
+            name: Arc::clone(&circuit.name),
+            source: Arc::clone(&self.source),
+            footprint: self.config.footprint,
+        }));
+    }
+
+    pub(super) fn prepared(
+        &mut self,
+        id: CircuitId,
+        result: Result<Footprint, String>,
+        took: Duration,
+    ) {
+        let Some(circuit) = self.circuits.get_mut(&id) else {
+            return;
+        };
+        circuit.preparing = false;
+        let waiting = std::mem::take(&mut circuit.waiting);
+        let preload = std::mem::take(&mut circuit.preload);
+        match result {
+            Ok(footprint) => {
+                circuit.footprint = Some(footprint);
+                circuit.error = None;
+                self.counters.compile_time += took;
+                for (job, since) in waiting {
+                    self.schedule(job, id, since.elapsed());
+                }
+                if preload {
+                    self.preload_known(id);
+                }
+            }
+            Err(reason) => {
+                circuit.error = Some(reason.clone());
+                for (job, _) in waiting {
+                    let reason = reason.clone();
+                    self.end(job, Outcome::Unavailable { reason });
+                }
+            }
+        }
+    }
+
+    /// Brings a circuit and its key to the host's memory.
+    pub(super) fn open(&mut self, id: CircuitId) {
+        if let Some(circuit) = self.circuits.get(&id) {
+            self.pools.open.send(OpenerTask::Open(Open {
+                circuit: id,
+                name: Arc::clone(&circuit.name),
+                source: Arc::clone(&self.source),
+            }));
+        }
+    }
+
+    pub(super) fn opened(&mut self, id: CircuitId, result: Result<Arc<Loaded>, String>) {
+        let Some(circuit) = self.circuits.get_mut(&id) else {
+            return;
+        };
+        let awaiting = std::mem::take(&mut circuit.awaiting);
+        let place = Place::Host;
+        match result {
+            Ok(loaded) => {
+                circuit.host = Some(loaded);
+                circuit.error = None;
+                self.report(Event::Loaded { circuit: id, place });
+                for unit in awaiting {
+                    self.compute_witness(unit);
+                }
+            }
+            Err(reason) => {
+                circuit.error = Some(reason);
+                self.report(Event::LoadFailed { circuit: id, place });
+            }
+        }
+    }
+
+    /// Brings a circuit that is in the host's memory to a device.
+    pub(super) fn load(&mut self, device: DeviceId, id: CircuitId) {
+        let loaded = self.circuits.get(&id).and_then(|c| c.host.clone());
+        let found = self.devices.get_mut(device.0 as usize);
+        match (loaded, found) {
+            (Some(loaded), Some(found)) => found.load(id, loaded),
+            _ => {
+                let place = Place::Device(device);
+                self.report(Event::LoadFailed { circuit: id, place });
+            }
+        }
+    }
+
+    pub(super) fn evict(&mut self, id: CircuitId, place: Place) {
+        match place {
+            Place::Host => {
+                if let Some(circuit) = self.circuits.get_mut(&id) {
+                    circuit.host = None;
+                }
+            }
+            Place::Device(device) => {
+                if let Some(device) = self.devices.get_mut(device.0 as usize) {
+                    device.provers.remove(&id);
+                }
+            }
+        }
+        self.counters.evictions += 1;
+        self.report(Event::Evicted { circuit: id, place });
+    }
+
+    /// Wants a circuit on the host and on all devices, as far as there is room.
+    pub(super) fn preload(&mut self, name: &str) {
+        let id = self.intern(&Arc::from(name));
+        let Some(circuit) = self.circuits.get_mut(&id) else {
+            return;
+        };
+        if circuit.footprint.is_some() {
+            self.preload_known(id);
+        } else {
+            circuit.preload = true;
+            self.prepare(id);
+        }
+    }
+
+    fn preload_known(&mut self, id: CircuitId) {
+        let Some(circuit) = self.circuits.get(&id) else {
+            return;
+        };
+        let Some(footprint) = circuit.footprint else {
+            return;
+        };
+        let sizes = circuit.sizes(id, footprint);
+        let devices = (0..self.devices.len() as u32).map(|d| Place::Device(DeviceId(d)));
+        let places: Vec<Place> = std::iter::once(Place::Host).chain(devices).collect();
+        for place in places {
+            self.report(Event::Preload {
+                circuit: sizes,
+                place,
+            });
+        }
+    }
+
+    /// Wants a circuit out of all memories where it is not in use.
+    pub(super) fn unload(&mut self, name: &str) {
+        if let Some(&circuit) = self.circuit_ids.get(name) {
+            self.report(Event::Unload { circuit });
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Devices: lanes, what is resident, and what happens when one hangs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use cuzk_backend::Backend;
+use cuzk_groth16::{Groth16Error, Prover};
+use cuzk_lease::PciBusId;
+use cuzk_r1cs::PackedWitness;
+use cuzk_scheduler::{Attempt, Bytes, CircuitId, DeviceId, Event, Place};
+
+use crate::workers::{CancelSlot, LaneDone, LaneOrder, LoadOrder, Loaded};
+
+use super::Coordinator;
+
+/// A device and what it is doing.
+pub(crate) struct DeviceRecord<B: Backend> {
+    pub(super) name: Arc<str>,
+    pub(super) pci: PciBusId,
+    pub(super) memory_bytes: u64,
+    pub(super) lanes: Vec<LaneRecord<B>>,
+    loader: Sender<LoadOrder>,
+    /// Circuits resident on it.
+    pub(super) provers: HashMap<CircuitId, Prover<B>>,
+    /// Loads under way, and since when.
+    loads: HashMap<CircuitId, Instant>,
+    /// Loads that were lost with the device and still occupy the loader.
+    lost_loads: usize,
+    /// Counts how often the device was lost: what was ordered before is not wanted after.
+    epoch: u64,
+    /// Whether it was lost and has not answered a probe since.
+    pub(super) lost: bool,
+    pub(super) in_service: bool,
+    pub(super) proofs: u64,
+    pub(super) faults: u64,
+}
+
+/// A lane and what it is doing.
+pub(super) struct LaneRecord<B: Backend> {
+    orders: Sender<LaneOrder<B>>,
+    pub(super) busy: Option<Busy>,
+}
+
+/// What occupies a lane.
+pub(super) struct Busy {
+    /// The unit, or a probe.
+    pub(super) attempt: Option<Attempt>,
+    pub(super) since: Instant,
+    cancel: Arc<CancelSlot>,
+    /// Whether it was given up: nobody waits for the result.
+    pub(super) lost: bool,
+}
+
+impl<B: Backend + Clone> DeviceRecord<B> {
+    pub(crate) fn new(
+        device: &crate::Device<B>,
+        lanes: Vec<Sender<LaneOrder<B>>>,
+        loader: Sender<LoadOrder>,
+    ) -> Self {
+        Self {
+            name: Arc::from(device.name.as_str()),
+            pci: device.pci,
+            memory_bytes: device.memory_bytes,
+            lanes: lanes
+                .into_iter()
+                .map(|orders| LaneRecord { orders, busy: None })
+                .collect(),
+            loader,
+            provers: HashMap::new(),
+            loads: HashMap::new(),
+            lost_loads: 0,
+            epoch: 0,
+            lost: false,
+            in_service: true,
+            proofs: 0,
+            faults: 0,
+        }
+    }
+
+    pub(super) fn load(&mut self, circuit: CircuitId, loaded: Arc<Loaded>) {
+        self.loads.insert(circuit, Instant::now());
+        // The loader lives as long as this sender.
+        drop(self.loader.send(LoadOrder {
+            circuit,
+            loaded,
+            epoch: self.epoch,
+        }));
+    }
+
+    /// Gives a lane a proof to make; `false` where it cannot.
+    pub(super) fn prove(
+        &mut self,
+        lane: usize,
+        attempt: Attempt,
+        circuit: CircuitId,
+        witness: Arc<PackedWitness>,
+    ) -> bool {
+        let Some(prover) = self.provers.get(&circuit).cloned() else {
+            return false;
+        };
+        self.order(lane, Some(attempt), |cancel| LaneOrder::Prove {
+            attempt,
+            prover,
+            witness,
+            cancel,
+        })
+    }
+
+    fn order(
+        &mut self,
+        lane: usize,
+        attempt: Option<Attempt>,
+        order: impl FnOnce(Arc<CancelSlot>) -> LaneOrder<B>,
+    ) -> bool {
+        let Some(lane) = self.lanes.get_mut(lane).filter(|lane| lane.busy.is_none()) else {
+            return false;
+        };
+        let cancel = Arc::new(CancelSlot::default());
+        let sent = lane.orders.send(order(Arc::clone(&cancel))).is_ok();
+        if sent {
+            lane.busy = Some(Busy {
+                attempt,
+                since: Instant::now(),
+                cancel,
+                lost: false,
+            });
+        }
+        sent
+    }
+
+    pub(super) fn cancel(&self, lane: usize) {
+        if let Some(busy) = self.lanes.get(lane).and_then(|lane| lane.busy.as_ref()) {
+            busy.cancel.cancel();
+        }
+    }
+
+    pub(super) fn cancel_all(&self) {
+        (0..self.lanes.len()).for_each(|lane| self.cancel(lane));
+    }
+
+    /// Whether there is something on it that could hang.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.loads.is_empty() || self.lanes.iter().any(|lane| lane.busy.is_some())
+    }
+
+    /// Whether something on it takes longer than it may, and is not given up yet.
+    fn hangs(&self, stall_after: Duration, load_stall_after: Duration) -> bool {
+        let busy = self.lanes.iter().filter_map(|lane| lane.busy.as_ref());
+        let mut busy = busy.filter(|busy| !busy.lost);
+        let mut loads = self.loads.values();
+        busy.any(|busy| busy.since.elapsed() > stall_after)
+            || loads.any(|since| since.elapsed() > load_stall_after)
+    }
+
+    /// A lane on which the device can be probed. A device that was lost must have nothing left on it, since it counts as
+    /// empty when it is back.
+    fn lane_for_probe(&self) -> Option<usize> {
+        let occupied = self.lost_loads > 0 || self.lanes.iter().any(|lane| lane.busy.is_some());
+        if self.lost && occupied {
+            return None;
+        }
+        self.lanes.iter().position(|lane| lane.busy.is_none())
+    }
+}
+
+impl<B: Backend + Clone> Coordinator<B> {
+    pub(super) fn device_name(&self, device: DeviceId) -> Option<Arc<str>> {
+        let found = self.devices.get(device.0 as usize);
+        found.map(|device| Arc::clone(&device.name))
+    }
+
+    fn device(&mut self, device: DeviceId) -> Option<&mut DeviceRecord<B>> {
+        self.devices.get_mut(device.0 as usize)
+    }
+
+    pub(super) fn devices_up(&mut self) {
+        for index in 0..self.devices.len() {
+            self.report(Event::DeviceUp {
+                device: DeviceId(index as u32),
+                memory: Bytes(self.devices[index].memory_bytes),
+            });
+        }
+    }
+
+    pub(super) fn set_service(&mut self, device: DeviceId, in_service: bool) {
+        if let Some(device) = self.device(device) {
+            device.in_service = in_service;
+        }
+    }
+
+    pub(super) fn device_loaded(
+        &mut self,
+        id: DeviceId,
+        epoch: u64,
+        circuit: CircuitId,
+        result: Result<Prover<B>, Groth16Error>,
+    ) {
+        let Some(device) = self.device(id) else {
+            return;
+        };
+        if epoch != device.epoch {
+            device.lost_loads -= 1;
+            return;
+        }
+        device.loads.remove(&circuit);
+        let place = Place::Device(id);
+        match result {
+            Ok(prover) => {
+                device.provers.insert(circuit, prover);
+                self.report(Event::Loaded { circuit, place });
+            }
+            Err(error) => {
+                device.faults += 1;
+                self.counters.faults += 1;
+                self.note_load_error(id, circuit, &error);
+                self.report(Event::LoadFailed { circuit, place });
+            }
+        }
+    }
+
+    /// Remembers why a circuit did not get to a device, for the units that wait for it.
+    fn note_load_error(&mut self, device: DeviceId, circuit: CircuitId, error: &Groth16Error) {
+        let name = self.device_name(device).unwrap_or_default();
+        let message = format!("loading the key to {name}: {error}");
+        let records = self.jobs.values_mut();
+        for record in records.filter(|record| record.circuit == Some(circuit)) {
+            for unit in &mut record.units {
+                if unit.stage == super::units::Stage::Ready {
+                    unit.error = Some(message.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn lane_done(&mut self, id: DeviceId, lane: usize, done: LaneDone, took: Duration) {
+        let Some(device) = self.device(id) else {
+            return;
+        };
+        let busy = device.lanes.get_mut(lane).and_then(|l| l.busy.take());
+        let lost = busy.is_some_and(|busy| busy.lost);
+        match done {
+            LaneDone::Probe { .. } if lost => {}
+            LaneDone::Probe { works } => self.probed(id, works),
+            LaneDone::Proof { attempt, .. } if lost => {
+                let on_lane = super::units::Stage::OnLane(id, lane);
+                self.stop_if_aborted(attempt.unit, on_lane);
+            }
+            LaneDone::Proof { attempt, result } => {
+                match &*result {
+                    Ok(_) => device.proofs += 1,
+                    Err(Groth16Error::Cancelled | Groth16Error::R1cs(_)) => {}
+                    Err(_) => device.faults += 1,
+                }
+                self.proved(attempt, id, *result, took);
+            }
+        }
+    }
+
+    fn stop_if_aborted(&mut self, unit: cuzk_scheduler::UnitId, stage: super::units::Stage) {
+        let record = self.jobs.get(&crate::JobId(unit.job.0));
+        let found = record.and_then(|record| record.units.get(unit.index as usize));
+        if found.is_some_and(|found| found.aborted && found.stage == stage) {
+            self.stopped(unit);
+        }
+    }
+
+    pub(super) fn lose_hanging_devices(&mut self) {
+        let (work, load) = (self.config.stall_after, self.config.load_stall_after);
+        for index in 0..self.devices.len() {
+            if self.devices[index].hangs(work, load) {
+                self.lose_device(DeviceId(index as u32));
+            }
+        }
+    }
+
+    /// Gives up a device with all that is on it. Threads that hang there are left to themselves until they come back.
+    fn lose_device(&mut self, id: DeviceId) {
+        let (work, load) = (self.config.stall_after, self.config.load_stall_after);
+        let message = format!("the device hangs: no answer within {work:?} ({load:?} for a key)");
+        let Some(device) = self.device(id) else {
+            return;
+        };
+        device.epoch += 1;
+        device.lost = true;
+        device.faults += 1;
+        device.provers.clear();
+        device.lost_loads += device.loads.len();
+        device.loads.clear();
+        let mut units = Vec::new();
+        let mut probing = false;
+        for busy in device
+            .lanes
+            .iter_mut()
+            .filter_map(|lane| lane.busy.as_mut())
+        {
+            busy.cancel.cancel();
+            if !std::mem::replace(&mut busy.lost, true) {
+                units.extend(busy.attempt.map(|attempt| attempt.unit));
+                probing |= busy.attempt.is_none();
+            }
+        }
+        self.counters.faults += 1;
+        for unit in units {
+            self.lost(unit, &message);
+        }
+        if probing {
+            self.report(Event::Probed {
+                device: id,
+                works: false,
+            });
+        } else {
+            self.report(Event::DeviceDown { device: id });
+        }
+    }
+
+    pub(super) fn probe(&mut self, id: DeviceId) {
+        let started = self.device(id).is_some_and(|device| {
+            let lane = device.lane_for_probe();
+            lane.is_some_and(|lane| device.order(lane, None, |_| LaneOrder::Probe))
+        });
+        if !started {
+            self.report(Event::Probed {
+                device: id,
+                works: false,
+            });
+        }
+    }
+
+    fn probed(&mut self, id: DeviceId, works: bool) {
+        if let Some(device) = self.device(id)
+            && works
+        {
+            device.lost = false;
+        }
+        self.report(Event::Probed { device: id, works });
+    }
+}

@@ -1,0 +1,43 @@
+//! A device as the engine takes it.
+
+use cuzk_backend::Backend;
+use cuzk_lease::PciBusId;
+
+/// A device: a backend for each lane and one that makes keys resident, all of them working on the same physical device.
+///
+/// What the loader has made resident must be usable on all lanes once [`cuzk_groth16::Prover::new`] has returned.
+#[derive(Clone, Debug)]
+pub struct Device<B: Backend> {
+    pub(crate) name: String,
+    pub(crate) pci: PciBusId,
+    pub(crate) memory_bytes: u64,
+    pub(crate) loader: B,
+    pub(crate) lanes: Vec<B>,
+}
+
+impl<B: Backend> Device<B> {
+    /// A device of this name, whose memory of `memory_bytes` may be used, with one backend for each of its lanes and one
+    /// for what they share.
+    ///
+    /// `pci` is what the physical device is known by. An engine refuses two devices with the same.
+    pub fn new(
+        name: impl Into<String>,
+        pci: PciBusId,
+        memory_bytes: u64,
+        loader: B,
+        lanes: Vec<B>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            pci,
+            memory_bytes,
+            loader,
+            lanes,
+        }
+    }
+
+    /// The name, for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}

@@ -1,0 +1,55 @@
+//! The engine: proofs as jobs, on any number of devices, in bounded memory.
+//!
+//! An [`Engine`] is made from devices and a [`Source`] of compiled circuits and keys. [`Engine::submit`] takes a request
+//! or a job and gives a [`JobHandle`], on which to wait, watch and cancel. What runs where and when is decided by
+//! `cuzk-scheduler`; the engine carries that out with threads and channels. It needs no asynchronous run time, reads
+//! no environment and knows no proof type.
+//!
+//! ```text
+//! submit --> decode --> [sizes: compile once] --> scheduler
+//!                                                     |  StartWitness   a witness thread: circuit, witness, pack
+//!                                                     |  Load, Evict    the loader of the host, or of the device
+//!                                                     |  Place          a lane's thread: start, finish (verifies), or try
+//!                                                     v                 once more elsewhere
+//!                                    all partitions --> assemble --> outcome
+//! ```
+//!
+//! One thread, the coordinator, owns all state; the others do one task at a time and report. So there is no lock whose
+//! order matters, and a task that hangs stops nobody but its own lane.
+//!
+//! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread, which keeps the lane's
+//!   [`DeviceLease`](cuzk_lease::DeviceLease) and with it the only backend of that lane.
+//! - **A new circuit is compiled once**, while the jobs that need it wait and say so ([`JobState::Compiling`]). They do not
+//!   prove by full synthesis meanwhile: the classes and densities, which the key's queries are read by, come from the
+//!   same recording, and it takes about as long as one synthesis does.
+//! - **No proof leaves unverified**: [`cuzk_groth16::Pending::finish`] verifies, and the witness's public inputs are held
+//!   against the statement's before.
+//! - **Proof types' code runs on worker threads** and may panic there: the job fails, the engine does not.
+
+mod config;
+mod coordinator;
+mod device;
+mod engine;
+mod error;
+mod footprint;
+mod handle;
+mod job;
+mod outcome;
+mod probe;
+mod source;
+mod status;
+mod workers;
+
+pub use cuzk_lease::PciBusId;
+pub use cuzk_scheduler::{Bytes, Config as SchedulerConfig};
+
+pub use config::Config;
+pub use device::Device;
+pub use engine::Engine;
+pub use error::{EngineError, Refused, SourceError};
+pub use footprint::Footprint;
+pub use handle::JobHandle;
+pub use job::{JobEvent, JobId, JobState, Submission, Timings, Work};
+pub use outcome::{Completed, Failure, Outcome};
+pub use source::{Files, InMemory, Source};
+pub use status::{CircuitStatus, Counters, DeviceStatus, JobSummary, LaneStatus, Status};

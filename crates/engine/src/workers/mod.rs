@@ -1,0 +1,109 @@
+//! The threads that do the work, and what they report.
+
+mod lane;
+mod loader;
+mod pool;
+mod tasks;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cuzk_backend::Backend;
+use cuzk_groth16::{Groth16Error, Proved, Prover};
+use cuzk_params::Parameters;
+use cuzk_pce::Pce;
+use cuzk_proof_api::{Job, PROOF_BYTES};
+use cuzk_r1cs::PackedWitness;
+use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
+
+use crossbeam_channel::Sender;
+
+use crate::job::JobId;
+use crate::{Footprint, Refused, Status, Submission};
+
+pub(crate) use lane::{CancelSlot, LaneOrder, spawn_lane};
+pub(crate) use loader::{LoadOrder, spawn_loader};
+pub(crate) use pool::{Pool, Thread, join_all, spawn};
+pub(crate) use tasks::{Assemble, Decode, Open, Prepare, Witness};
+
+/// A circuit and its key in the host's memory.
+pub(crate) struct Loaded {
+    pub(crate) pce: Pce,
+    pub(crate) key: Parameters,
+}
+
+/// What the coordinator is told.
+pub(crate) enum Message<B: Backend> {
+    /// A job is submitted.
+    Submit {
+        submission: Submission,
+        reply: Sender<Result<crate::JobHandle, Refused>>,
+    },
+    /// A job is not wanted any more.
+    Cancel(JobId),
+    /// Somebody wants to see the state of everything.
+    Snapshot(Sender<Status>),
+    /// Somebody wants a circuit resident on all devices.
+    Preload { circuit: String },
+    /// Somebody wants a circuit out of all memories.
+    Unload { circuit: String },
+    /// No more jobs are to be taken; `idle` is dropped once there are none.
+    Drain { idle: Sender<()> },
+    /// The engine is dropped.
+    Stop,
+    /// A request was decoded.
+    Decoded {
+        job: JobId,
+        result: Result<Arc<dyn Job>, String>,
+    },
+    /// A circuit's sizes are known, and its compiled form is where it can be opened.
+    Prepared {
+        circuit: CircuitId,
+        result: Result<Footprint, String>,
+        took: Duration,
+    },
+    /// A circuit and its key are open.
+    Opened {
+        circuit: CircuitId,
+        result: Result<Arc<Loaded>, String>,
+    },
+    /// A circuit and its key are on a device.
+    DeviceLoaded {
+        device: DeviceId,
+        epoch: u64,
+        circuit: CircuitId,
+        result: Result<Prover<B>, Groth16Error>,
+    },
+    /// A witness is computed.
+    Witness {
+        unit: UnitId,
+        result: Result<Arc<PackedWitness>, String>,
+        took: Duration,
+    },
+    /// A lane is free again.
+    Lane {
+        device: DeviceId,
+        lane: usize,
+        done: LaneDone,
+        took: Duration,
+    },
+    /// A job's answer is put together.
+    Assembled {
+        job: JobId,
+        result: Result<Vec<u8>, String>,
+    },
+}
+
+/// What a lane has done.
+pub(crate) enum LaneDone {
+    /// A proof.
+    Proof {
+        attempt: Attempt,
+        result: Box<Result<Proved, Groth16Error>>,
+    },
+    /// A probe, and whether the device works.
+    Probe { works: bool },
+}
+
+/// The bytes of a proof.
+pub(crate) type ProofBytes = [u8; PROOF_BYTES];

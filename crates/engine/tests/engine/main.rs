@@ -1,0 +1,9 @@
+//! The engine on simulated devices.
+
+mod basics;
+mod cancel;
+mod faults;
+mod founding;
+mod mixed;
+mod resources;
+mod support;

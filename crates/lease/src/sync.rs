@@ -1,0 +1,3 @@
+//! The primitives that leases are made of. The model tests put loom's in their place.
+
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};

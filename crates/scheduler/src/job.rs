@@ -1,0 +1,151 @@
+//! Jobs and their units, and where each of them is.
+
+use std::collections::VecDeque;
+
+use crate::event::{Fault, JobSpec};
+use crate::types::{Bytes, Circuit, DeviceId, Instant, JobId, Lane, Priority, TenantId};
+
+/// Where a unit is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its witness has not been started.
+    Waiting,
+    /// Its witness is being computed.
+    Witness,
+    /// It waits for a lane, or for its resource on the host.
+    Ready,
+    /// It has a lane and waits for memory or its resource there.
+    Assigned,
+    /// It is on a device.
+    Running,
+    /// The device is done with it.
+    Finishing,
+    /// The caller was told to stop it.
+    Draining,
+    /// Nothing of it is left.
+    Gone,
+}
+
+/// A lane that a unit has, and what it takes of the device's memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) device: DeviceId,
+    pub(crate) lane: Lane,
+    /// Reserved beside the resource; the resource is held if `seated`.
+    pub(crate) bytes: Bytes,
+    /// Whether memory and resource have been reserved.
+    pub(crate) seated: bool,
+}
+
+/// A unit.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) host: Bytes,
+    pub(crate) device: Bytes,
+    pub(crate) stage: Stage,
+    /// Reserved of the host's memory.
+    pub(crate) host_held: Bytes,
+    /// Whether its witness is in memory, with the resource on the host in use.
+    pub(crate) holds_host: bool,
+    pub(crate) seat: Option<Seat>,
+    pub(crate) attempts: u32,
+    /// The device of the present try; kept while the unit is being finished.
+    pub(crate) last_device: Option<DeviceId>,
+    /// Where the first try failed.
+    pub(crate) failed: Option<(DeviceId, Fault)>,
+    /// Order among the ready.
+    pub(crate) sequence: u64,
+    /// Units placed ahead of it.
+    pub(crate) passes: u32,
+    /// A device that is kept free for it.
+    pub(crate) hold: Option<DeviceId>,
+    pub(crate) placed_at: Instant,
+}
+
+/// A job.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) tenant: TenantId,
+    /// As submitted.
+    pub(crate) priority: Priority,
+    /// After promotions.
+    pub(crate) class: Priority,
+    pub(crate) circuit: Circuit,
+    pub(crate) units: Vec<Unit>,
+    /// Units whose witness is not started, in order.
+    pub(crate) waiting: VecDeque<u32>,
+    /// Order among the jobs of its tenant and class.
+    pub(crate) order: (Instant, JobId),
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) promotion: Option<Instant>,
+    /// Units that have not finished.
+    pub(crate) unfinished: usize,
+    /// Units that are neither waiting nor gone.
+    pub(crate) active: usize,
+    /// The most device memory that one of its units takes with the resource.
+    pub(crate) needed: Bytes,
+    pub(crate) ended: bool,
+}
+
+impl Job {
+    /// A job at its submission; `patience` is how long at most others of its tenant go ahead for their deadlines.
+    pub(crate) fn new(spec: &JobSpec, now: Instant, patience: u64) -> Self {
+        let patient = now.after(patience);
+        let key = spec.deadline.map_or(patient, |at| at.min(patient));
+        Self {
+            tenant: spec.tenant,
+            priority: spec.priority,
+            class: spec.priority,
+            circuit: spec.circuit,
+            units: spec
+                .units
+                .iter()
+                .map(|u| Unit::new(u.host, u.device))
+                .collect(),
+            waiting: (0..spec.units.len() as u32).collect(),
+            order: (key, spec.job),
+            deadline: spec.deadline,
+            promotion: spec.priority.promoted().map(|_| patient),
+            unfinished: spec.units.len(),
+            active: 0,
+            needed: device_need(spec),
+            ended: false,
+        }
+    }
+
+    pub(crate) fn is_critical(&self) -> bool {
+        self.priority == Priority::Critical
+    }
+}
+
+/// The most device memory that one of a job's units takes with the resource.
+pub(crate) fn device_need(spec: &JobSpec) -> Bytes {
+    let largest = spec.units.iter().map(|unit| unit.device).max();
+    largest.unwrap_or_default().plus(spec.circuit.device)
+}
+
+/// The most host memory that one of a job's units takes with the resource.
+pub(crate) fn host_need(spec: &JobSpec) -> Bytes {
+    let largest = spec.units.iter().map(|unit| unit.host).max();
+    largest.unwrap_or_default().plus(spec.circuit.host)
+}
+
+impl Unit {
+    fn new(host: Bytes, device: Bytes) -> Self {
+        Self {
+            host,
+            device,
+            stage: Stage::Waiting,
+            host_held: Bytes(0),
+            holds_host: false,
+            seat: None,
+            attempts: 0,
+            last_device: None,
+            failed: None,
+            sequence: 0,
+            passes: 0,
+            hold: None,
+            placed_at: Instant(0),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Taking jobs in, and starting witnesses while there is memory for them.
+
+use crate::event::{Action, JobSpec, Rejection};
+use crate::job::{Job, Stage, device_need, host_need};
+use crate::pool::Residency;
+use crate::types::{Bytes, JobId, Place, Priority, UnitId};
+
+use super::{Scheduler, Timer};
+
+/// What a unit is taken to need of a lane while nothing is known of its circuit, in microseconds.
+const DEFAULT_DURATION_US: u64 = 1_000_000;
+
+/// What came of trying to start a witness.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Start {
+    Started,
+    /// Nothing waits, or as many as may be are under way.
+    Nothing,
+    /// What is first in turn does not fit the memory yet. What comes after it waits too.
+    NoMemory,
+}
+
+impl Scheduler {
+    pub(super) fn submitted(&mut self, spec: JobSpec) -> bool {
+        let job = spec.job;
+        if let Err(reason) = self.check_submission(&spec) {
+            self.tell(Action::Rejected { job, reason });
+            return true;
+        }
+        self.tell(Action::Accepted { job });
+        self.take_in(&spec);
+        true
+    }
+
+    fn check_submission(&self, spec: &JobSpec) -> Result<(), Rejection> {
+        if self.jobs.contains_key(&spec.job) {
+            return Err(Rejection::Duplicate);
+        }
+        if spec.units.is_empty() {
+            return Err(Rejection::Empty);
+        }
+        if spec.deadline.is_some_and(|deadline| deadline <= self.now) {
+            return Err(Rejection::Expired);
+        }
+        self.check_limits(spec)?;
+        let needed = host_need(spec);
+        let budget = match spec.priority {
+            Priority::Critical => self.config.host_memory,
+            _ => (self.config.host_memory).minus(self.config.critical_host_memory),
+        };
+        if needed > budget {
+            return Err(Rejection::HostMemory { needed, budget });
+        }
+        let needed = device_need(spec);
+        match self.fleet.largest() {
+            Some(largest) if needed <= largest => Ok(()),
+            found => {
+                let largest = found.unwrap_or_default();
+                Err(Rejection::Unavailable { needed, largest })
+            }
+        }
+    }
+
+    fn check_limits(&self, spec: &JobSpec) -> Result<(), Rejection> {
+        let limit = self.config.max_jobs;
+        let jobs = match spec.priority {
+            Priority::Critical => self.counts.critical_jobs,
+            _ => self.counts.jobs,
+        };
+        if jobs >= limit {
+            return Err(Rejection::QueueFull { limit });
+        }
+        let limit = self.config.max_tenant_jobs;
+        if self.tenants.get(&spec.tenant).copied().unwrap_or(0) >= limit {
+            return Err(Rejection::TenantFull { limit });
+        }
+        let limit = self.config.max_units;
+        if spec.units.len() > limit.saturating_sub(self.stats.units) {
+            return Err(Rejection::UnitsFull { limit });
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, spec: &JobSpec) {
+        let id = spec.job;
+        let job = Job::new(spec, self.now, self.config.promote_after_us);
+        self.stats.jobs += 1;
+        self.stats.units += job.units.len();
+        self.stats.waiting += job.units.len();
+        *self.job_count(job.is_critical()) += 1;
+        *self.tenants.entry(job.tenant).or_default() += 1;
+        if let Some(deadline) = job.deadline {
+            self.timers.insert((deadline, Timer::Deadline(id)));
+        }
+        if let Some(promotion) = job.promotion {
+            self.timers.insert((promotion, Timer::Promotion(id)));
+        }
+        self.waiting.insert(job.class, job.tenant, job.order);
+        self.by_need.insert((job.needed, id));
+        self.jobs.insert(id, job);
+    }
+
+    pub(super) fn job_count(&mut self, critical: bool) -> &mut usize {
+        if critical {
+            &mut self.counts.critical_jobs
+        } else {
+            &mut self.counts.jobs
+        }
+    }
+
+    /// Starts witnesses in their turn: critical ones first, but for one of the others after a run of them.
+    pub(super) fn admit_all(&mut self) {
+        loop {
+            let others_turn = self.counts.critical_started >= self.config.critical_run;
+            let started = match self.admit(!others_turn) {
+                Start::Nothing => self.admit(others_turn),
+                Start::NoMemory if others_turn && self.critical_fits_reserve() => self.admit(true),
+                start => start,
+            };
+            if started != Start::Started {
+                return;
+            }
+        }
+    }
+
+    /// Starts the witness that is first in turn among the critical, or among the others.
+    fn admit(&mut self, critical: bool) -> Start {
+        let slots = self.config.witness_slots;
+        let full = if critical {
+            self.counts.critical_witnesses >= slots
+        } else {
+            let lanes = self.fleet.lanes_in_service();
+            let ahead = lanes.saturating_mul(self.config.ready_per_lane);
+            self.counts.witnesses >= slots || self.counts.ahead >= slots.saturating_add(ahead)
+        };
+        let Some(id) = self.waiting.head(critical).filter(|_| !full) else {
+            return Start::Nothing;
+        };
+        if !self.make_host_room(id) {
+            return Start::NoMemory;
+        }
+        self.start_witness(id);
+        let others_wait = self.waiting.head(false).is_some();
+        self.counts.critical_started = match critical && others_wait {
+            true => self.counts.critical_started.saturating_add(1),
+            false => 0,
+        };
+        Start::Started
+    }
+
+    /// The host memory that a job's next unit takes, its resource included where it is not there.
+    fn next_host_need(&self, job: &Job) -> Bytes {
+        let next = job.waiting.front().map(|&index| index as usize);
+        let unit = next.and_then(|index| job.units.get(index));
+        let missing = self.host.missing(job.circuit.id, job.circuit.host);
+        unit.map_or(Bytes(0), |unit| unit.host).plus(missing)
+    }
+
+    /// Whether the critical job whose turn it is stays within what is kept for critical jobs.
+    fn critical_fits_reserve(&self) -> bool {
+        let head = self.waiting.head(true).and_then(|id| self.jobs.get(&id));
+        head.is_some_and(|job| {
+            let used = self.counts.critical_host.plus(self.next_host_need(job));
+            used <= self.config.critical_host_memory
+        })
+    }
+
+    /// Whether there is room for the next unit of a job; where there is not, begins to evict what would make it.
+    fn make_host_room(&mut self, id: JobId) -> bool {
+        let Some(job) = self.jobs.get(&id) else {
+            return false;
+        };
+        let circuit = job.circuit.id;
+        let kept = match job.is_critical() {
+            true => Bytes(0),
+            false => (self.config.critical_host_memory).minus(self.counts.critical_host),
+        };
+        let needed = self.next_host_need(job).plus(kept);
+        let leaving = self.host.residency(circuit) == Some(Residency::Evicting);
+        if needed <= self.host.free() && !leaving {
+            return true;
+        }
+        for circuit in self.host.make_room(needed, circuit) {
+            let place = Place::Host;
+            self.tell(Action::Evict { circuit, place });
+        }
+        false
+    }
+
+    fn start_witness(&mut self, id: JobId) {
+        let sequence = self.counts.sequence;
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let Some(index) = job.waiting.pop_front() else {
+            return;
+        };
+        let (circuit, class, tenant, order) = (job.circuit, job.class, job.tenant, job.order);
+        let (critical, last) = (job.is_critical(), job.waiting.is_empty());
+        job.active += 1;
+        let unit = &mut job.units[index as usize];
+        unit.stage = Stage::Witness;
+        unit.host_held = unit.host;
+        unit.holds_host = true;
+        unit.sequence = sequence;
+        unit.passes = 0;
+        let bytes = unit.host;
+        self.counts.sequence += 1;
+        self.stats.waiting -= 1;
+        self.stats.witness += 1;
+        self.count_start(critical, bytes);
+        let known = self.durations.get(&circuit.id).copied();
+        self.waiting
+            .charge(class, tenant, known.unwrap_or(DEFAULT_DURATION_US));
+        if last {
+            self.waiting.remove(class, tenant, order);
+        }
+        let unit = UnitId { job: id, index };
+        self.hold_on_host(unit, circuit);
+        self.host.reserve(bytes);
+        self.tell(Action::StartWitness { unit });
+    }
+
+    fn count_start(&mut self, critical: bool, bytes: Bytes) {
+        if critical {
+            self.counts.critical_witnesses += 1;
+            self.counts.critical_host = self.counts.critical_host.plus(bytes);
+        } else {
+            self.counts.witnesses += 1;
+            self.counts.ahead += 1;
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Resources on their way in and out of the memories.
+
+use crate::event::{Action, Cause, Fault, Outcome};
+use crate::job::Stage;
+use crate::pool::Residency;
+use crate::types::{Circuit, CircuitId, DeviceId, Place, UnitId};
+
+use super::Scheduler;
+
+impl Scheduler {
+    /// Lets a unit use its resource on the host, which is loaded if it is not there. Its bytes are known to be free.
+    pub(super) fn hold_on_host(&mut self, unit: UnitId, circuit: Circuit) {
+        let id = circuit.id;
+        if self.host.residency(id).is_none() {
+            self.host.begin_load(id, circuit.host, self.now);
+            let place = Place::Host;
+            self.tell(Action::Load { circuit: id, place });
+        }
+        self.host.acquire(id);
+        if self.host.residency(id) == Some(Residency::Loading) {
+            self.awaiting.entry(id).or_default().insert(unit);
+        }
+    }
+
+    /// Whether a unit waits for its resource on the host.
+    pub(super) fn awaits(&self, unit: UnitId, circuit: CircuitId) -> bool {
+        let units = self.awaiting.get(&circuit);
+        units.is_some_and(|units| units.contains(&unit))
+    }
+
+    /// Tells the caller to load a resource, whose bytes are reserved, to a device. The host's copy stays meanwhile.
+    pub(super) fn tell_device_load(&mut self, circuit: CircuitId, device: DeviceId) {
+        self.host.acquire(circuit);
+        let place = Place::Device(device);
+        self.tell(Action::Load { circuit, place });
+    }
+
+    /// Units that have a lane and its memory and wait for a resource on a device.
+    fn waiting_on_device(&self, circuit: CircuitId, device: DeviceId) -> Vec<UnitId> {
+        let lanes = self.fleet.get(device).map_or(&[][..], |d| &d.lanes);
+        let units = lanes.iter().flatten().copied();
+        let waits = |unit: &UnitId| {
+            let seated = self.unit(*unit).is_some_and(|unit| {
+                unit.stage == Stage::Assigned && unit.seat.is_some_and(|seat| seat.seated)
+            });
+            seated && self.circuit_of(*unit) == Some(circuit)
+        };
+        units.filter(waits).collect()
+    }
+
+    pub(super) fn loaded(&mut self, circuit: CircuitId, place: Place) -> bool {
+        match place {
+            Place::Host => self.loaded_on_host(circuit),
+            Place::Device(device) => self.loaded_on_device(circuit, device),
+        }
+    }
+
+    fn loaded_on_host(&mut self, circuit: CircuitId) -> bool {
+        if !self.host.loaded(circuit, self.now) {
+            return false;
+        }
+        for unit in self.awaiting.remove(&circuit).unwrap_or_default() {
+            let ready = self.unit(unit).is_some_and(|u| u.stage == Stage::Ready);
+            if let Some((position, circuit)) = self.position(unit).filter(|_| ready) {
+                self.ready.insert(position, circuit);
+            }
+        }
+        true
+    }
+
+    fn loaded_on_device(&mut self, circuit: CircuitId, id: DeviceId) -> bool {
+        let now = self.now;
+        let device = self.fleet.get_mut(id);
+        if !device.is_some_and(|device| device.pool.loaded(circuit, now)) {
+            return false;
+        }
+        self.host.let_go(circuit, now);
+        for unit in self.waiting_on_device(circuit, id) {
+            self.start(unit);
+        }
+        self.device_changed(id);
+        true
+    }
+
+    pub(super) fn load_failed(&mut self, circuit: CircuitId, place: Place) -> bool {
+        match place {
+            Place::Host => self.load_failed_on_host(circuit),
+            Place::Device(device) => self.load_failed_on_device(circuit, device),
+        }
+    }
+
+    fn load_failed_on_host(&mut self, circuit: CircuitId) -> bool {
+        if !self.host.gone(circuit, Residency::Loading) {
+            return false;
+        }
+        let units = self.awaiting.remove(&circuit).unwrap_or_default();
+        for &id in &units {
+            if let Some(unit) = self.unit_mut(id) {
+                unit.holds_host = false;
+            }
+        }
+        for unit in units {
+            let cause = Cause::Resource;
+            self.end_job(unit.job, Outcome::Failed { unit, cause });
+        }
+        true
+    }
+
+    fn load_failed_on_device(&mut self, circuit: CircuitId, id: DeviceId) -> bool {
+        let units = self.waiting_on_device(circuit, id);
+        let device = self.fleet.get_mut(id);
+        if !device.is_some_and(|device| device.pool.gone(circuit, Residency::Loading)) {
+            return false;
+        }
+        self.host.let_go(circuit, self.now);
+        for &unit in &units {
+            self.give_up_seat(unit);
+        }
+        self.device_changed(id);
+        self.device_faulted(id);
+        for unit in units {
+            if let Some(unit) = self.unit_mut(unit) {
+                unit.last_device = Some(id);
+            }
+            self.retry_or_fail(unit, Fault::Load);
+        }
+        true
+    }
+
+    pub(super) fn evicted(&mut self, circuit: CircuitId, place: Place) -> bool {
+        match place {
+            Place::Host => self.host.gone(circuit, Residency::Evicting),
+            Place::Device(id) => {
+                let device = self.fleet.get_mut(id);
+                let gone = device.is_some_and(|d| d.pool.gone(circuit, Residency::Evicting));
+                if gone {
+                    self.device_changed(id);
+                }
+                gone
+            }
+        }
+    }
+
+    pub(super) fn preload(&mut self, circuit: Circuit, place: Place) -> bool {
+        match place {
+            Place::Host => self.preload_on_host(circuit),
+            Place::Device(device) => self.preload_on_device(circuit, device),
+        }
+        true
+    }
+
+    fn preload_on_host(&mut self, circuit: Circuit) {
+        let id = circuit.id;
+        if self.host.residency(id).is_none() && circuit.host <= self.host.free() {
+            self.host.begin_load(id, circuit.host, self.now);
+            let place = Place::Host;
+            self.tell(Action::Load { circuit: id, place });
+        }
+    }
+
+    fn preload_on_device(&mut self, circuit: Circuit, id: DeviceId) {
+        let now = self.now;
+        if self.host.residency(circuit.id) != Some(Residency::Loaded) {
+            return;
+        }
+        let Some(device) = self.fleet.get_mut(id) else {
+            return;
+        };
+        let taken = device.waiting.is_some() || device.hold.is_some();
+        let resident = device.pool.residency(circuit.id).is_some();
+        let fits = circuit.device <= device.pool.free();
+        if device.in_service() && !taken && !resident && fits {
+            device.pool.begin_load(circuit.id, circuit.device, now);
+            self.tell_device_load(circuit.id, id);
+            self.device_changed(id);
+        }
+    }
+
+    pub(super) fn unload(&mut self, circuit: CircuitId) -> bool {
+        if self.host.begin_evict(circuit) {
+            let place = Place::Host;
+            self.tell(Action::Evict { circuit, place });
+        }
+        let devices: Vec<DeviceId> = self.fleet.iter().map(|(id, _)| id).collect();
+        for id in devices {
+            let device = self.fleet.get_mut(id);
+            if device.is_some_and(|device| device.pool.begin_evict(circuit)) {
+                let place = Place::Device(id);
+                self.tell(Action::Evict { circuit, place });
+                self.device_changed(id);
+            }
+        }
+        true
+    }
+}
