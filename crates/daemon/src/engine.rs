@@ -88,7 +88,9 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
     }
 
     fn cancel(&self, ticket: u64) {
-        let handle = lock(&self.running).get(&ticket).map(|(_, handle)| handle.clone());
+        let handle = lock(&self.running)
+            .get(&ticket)
+            .map(|(_, handle)| handle.clone());
         if let Some(handle) = handle {
             handle.cancel();
         }
@@ -207,26 +209,35 @@ fn is_loaded(circuit: &CircuitStatus) -> bool {
 }
 
 fn bytes(circuit: &CircuitStatus) -> u64 {
-    let host = if circuit.on_host { circuit.host_bytes } else { 0 };
+    let host = if circuit.on_host {
+        circuit.host_bytes
+    } else {
+        0
+    };
     host + circuit.device_bytes * circuit.devices.len() as u64
 }
 
 fn key(circuit: &CircuitStatus) -> KeyStatus {
     KeyStatus {
         circuit: circuit.name.to_string(),
-        devices: circuit.devices.iter().map(|device| *device as u32).collect(),
+        devices: circuit
+            .devices
+            .iter()
+            .map(|device| *device as u32)
+            .collect(),
         on_host: circuit.on_host,
         device_bytes: circuit.device_bytes,
-        host_bytes: if circuit.on_host { circuit.host_bytes } else { 0 },
+        host_bytes: if circuit.on_host {
+            circuit.host_bytes
+        } else {
+            0
+        },
         users: circuit.users,
         error: circuit.error.clone(),
     }
 }
 
-fn devices(
-    status: &Status,
-    name: impl Fn(cuzk_engine::JobId) -> String,
-) -> Vec<DeviceStatus> {
+fn devices(status: &Status, name: impl Fn(cuzk_engine::JobId) -> String) -> Vec<DeviceStatus> {
     let lane = |lane: &cuzk_engine::LaneStatus| {
         lane.work.map(|(job, partition)| LaneWork {
             job: name(job),

@@ -9,7 +9,9 @@
 mod address;
 mod auth;
 mod budget;
+mod client;
 pub mod config;
+mod engine;
 mod error;
 mod http;
 mod jobs;
@@ -25,6 +27,8 @@ mod stop;
 mod validate;
 
 pub use address::{Address, NotAnAddress};
+pub use client::{Client, ShowToken, connect};
+pub use engine::EngineProving;
 pub use error::DaemonError;
 pub use logging::start as start_logging;
 pub use proving::{

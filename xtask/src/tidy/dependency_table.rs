@@ -64,6 +64,8 @@ const BELLPERSON: Group = Group {
 const LIBRARY: &[&Group] = &[&TOKIO, &CUDA, &FILECOIN, &BELLPERSON];
 /// A crate that works on a GPU.
 const DEVICE: &[&Group] = &[&TOKIO, &FILECOIN, &BELLPERSON];
+/// A crate that answers calls, on an asynchronous run time.
+const SERVER: &[&Group] = &[&CUDA, &FILECOIN, &BELLPERSON];
 /// A crate that knows Filecoin's circuits.
 const PROOF: &[&Group] = &[&TOKIO, &CUDA];
 
@@ -159,7 +161,20 @@ pub const TABLE: &[Row] = &[
         ],
         &[&TOKIO, &CUDA, &FILECOIN],
     ),
-    row("cuzk-cli", PROGRAM_USES, PROOF),
+    row("cuzk-queue", &[], LIBRARY),
+    row("cuzk-proto", &["cuzk-proof-api"], SERVER),
+    row(
+        "cuzk-daemon",
+        &[
+            "cuzk-backend",
+            "cuzk-engine",
+            "cuzk-proof-api",
+            "cuzk-proto",
+            "cuzk-queue",
+        ],
+        SERVER,
+    ),
+    row("cuzk-cli", CLI_USES, &[&CUDA]),
     row("cuzk-bench", BENCH_USES, PROOF),
     row("cuzk-fuzz", PROGRAM_USES, PROOF),
     row("xtask", &[], LIBRARY),
@@ -183,6 +198,27 @@ const PROGRAM_USES: &[&str] = &[
     "cuzk-plugins",
     "cuzk-synth",
     "cuzk-testing",
+];
+
+/// What the command may use: a program that can be a daemon.
+const CLI_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-cs-recording",
+    "cuzk-cs-witness",
+    "cuzk-backend",
+    "cuzk-backend-cpu",
+    "cuzk-pce",
+    "cuzk-params",
+    "cuzk-groth16",
+    "cuzk-proof-api",
+    "cuzk-plugins",
+    "cuzk-synth",
+    "cuzk-testing",
+    "cuzk-engine",
+    "cuzk-queue",
+    "cuzk-proto",
+    "cuzk-daemon",
 ];
 
 /// What the benchmarks may use: the types of the circuits besides, since a peer takes a circuit and no name.

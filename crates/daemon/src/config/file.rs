@@ -1,7 +1,6 @@
 //! The configuration file as it is written.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
@@ -57,7 +56,6 @@ pub struct Srs {
 pub struct Memory {
     pub total_budget: Option<Budget>,
     pub safety_margin: Option<Size>,
-    pub eviction_min_idle: Option<Idle>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -94,10 +92,6 @@ pub struct Size(pub Bytes);
 #[derive(Copy, Clone, Debug)]
 pub struct Budget(pub Option<Bytes>);
 
-/// A time, as text such as `5m` or as an integer of seconds.
-#[derive(Copy, Clone, Debug)]
-pub struct Idle(pub Duration);
-
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "wanted text or a whole number")]
 enum Either {
@@ -128,30 +122,4 @@ impl<'de> Deserialize<'de> for Budget {
             }),
         }
     }
-}
-
-impl<'de> Deserialize<'de> for Idle {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Either::deserialize(deserializer)? {
-            Either::Number(seconds) => Ok(Self(Duration::from_secs(seconds))),
-            Either::Text(text) => parse_time(&text).map(Self).ok_or_else(|| {
-                serde::de::Error::custom(format!("wanted a time such as 5m, found {text:?}"))
-            }),
-        }
-    }
-}
-
-/// Reads `90`, `90s`, `5m`, `2h` or `250ms`.
-fn parse_time(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = text[..digits].parse().ok()?;
-    let seconds = match text[digits..].trim() {
-        "ms" => return Some(Duration::from_millis(number)),
-        "" | "s" => number,
-        "m" => number.checked_mul(60)?,
-        "h" => number.checked_mul(3600)?,
-        _ => return None,
-    };
-    Some(Duration::from_secs(seconds))
 }

@@ -42,7 +42,7 @@ pub const SECTIONS: &[(&str, &[(&str, Use)])] = &[
         &[
             ("total_budget", Use::Read),
             ("safety_margin", Use::Read),
-            ("eviction_min_idle", Use::Read),
+            ("eviction_min_idle", Use::NoEffect),
         ],
     ),
     (

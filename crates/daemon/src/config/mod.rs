@@ -74,8 +74,6 @@ pub struct EngineConfig {
     pub total_budget: Option<Bytes>,
     /// Host memory that is left to others where the budget is the engine's choice.
     pub safety_margin: Option<Bytes>,
-    /// For how long a key must have been idle before it may be evicted.
-    pub eviction_min_idle: Option<Duration>,
     /// Ordinals of devices; all when empty.
     pub devices: Vec<u32>,
     /// Lanes a device.
@@ -160,7 +158,6 @@ impl Config {
                 param_cache: file.srs.param_cache,
                 total_budget: file.memory.total_budget.and_then(|budget| budget.0),
                 safety_margin: file.memory.safety_margin.map(|size| size.0),
-                eviction_min_idle: file.memory.eviction_min_idle.map(|idle| idle.0),
                 devices: file.gpus.devices,
                 // The earlier daemon wrote 0 for its own choice.
                 lanes: file.gpus.gpu_workers_per_device.filter(|lanes| *lanes > 0),
@@ -237,13 +234,13 @@ fn check_keys(text: &str) -> Result<Vec<String>, String> {
             let (key, at) = (key.get_ref().as_ref(), line(key.span().start));
             let full = format!("{name}.{key}");
             if let Some((_, instead)) = keys::DEPRECATED.iter().find(|(old, _)| *old == key) {
-                warnings.push(format!("line {at}: {full} is deprecated: {instead}"));
+                warnings.push((at, format!("line {at}: {full} is deprecated: {instead}")));
                 continue;
             }
             match known.iter().find(|(known, _)| *known == key) {
                 Some((_, keys::Use::Read)) => {}
                 Some((_, keys::Use::NoEffect)) => {
-                    warnings.push(format!("line {at}: {full} has no effect"));
+                    warnings.push((at, format!("line {at}: {full} has no effect")));
                 }
                 None => {
                     let like = keys::most_like(key, known.iter().map(|(known, _)| *known));
@@ -252,7 +249,9 @@ fn check_keys(text: &str) -> Result<Vec<String>, String> {
             }
         }
     }
-    Ok(warnings)
+    // The table has no order of its own.
+    warnings.sort();
+    Ok(warnings.into_iter().map(|(_, text)| text).collect())
 }
 
 fn unknown(line: usize, what: &str, like: Option<&str>) -> String {
@@ -318,7 +317,6 @@ format = "json"
             param_cache: Some("/var/tmp/filecoin-proof-parameters".into()),
             total_budget: None,
             safety_margin: Some(Bytes(10 << 30)),
-            eviction_min_idle: Some(Duration::from_secs(300)),
             devices: vec![0, 1],
             lanes: Some(2),
             threads: None,
@@ -366,10 +364,6 @@ format = "json"
             (
                 "[memory]\nsafety_margin = true",
                 "wanted text or a whole number",
-            ),
-            (
-                "[memory]\neviction_min_idle = \"5 years\"",
-                "wanted a time such as 5m",
             ),
             ("[gpus]\ndevices = [-1]", "-1"),
             ("[daemon]\nlisten = \"nowhere\"", "daemon.listen"),

@@ -1,13 +1,11 @@
 //! The state over HTTP.
 
-mod support;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::support::daemon::Running;
+use crate::support::{prove, request, start, submit};
 use cuzk_daemon::Address;
-use support::daemon::Running;
-use support::{prove, request, start, submit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

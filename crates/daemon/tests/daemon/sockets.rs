@@ -1,17 +1,15 @@
 //! Unix and TCP sockets, who may call, and callers that mean no good.
 
-mod support;
-
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::simulated::{Shared, Simulated};
+use crate::support::{Client, check, prove, request, start};
 use cuzk_daemon::config::{Config, TlsFiles};
 use cuzk_daemon::{Address, Daemon, DaemonError};
 use cuzk_proto::v1::GetStatusRequest;
 use cuzk_queue::EmbeddedQueue;
-use support::simulated::{Shared, Simulated};
-use support::{Client, check, prove, request, start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener};
 use tonic::Code;

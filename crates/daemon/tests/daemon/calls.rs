@@ -1,17 +1,15 @@
 //! The eight calls, as a client sees them.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::support::{check, prove, request, start, status, submit, wait};
 use cuzk_proto::v1::await_proof_response::Status;
 use cuzk_proto::v1::{
     CancelProofRequest, EvictSrsRequest, GetMetricsRequest, GetStatusRequest, PreloadSrsRequest,
     SubmitProofRequest,
 };
-use support::{check, prove, request, start, status, submit, wait};
 use tonic::Code;
 
 #[tokio::test]

@@ -1,17 +1,15 @@
 //! Draining, stopping, and being killed: no accepted job is lost.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::support::daemon::{client, start_in};
+use crate::support::{check, prove, request, start, status, submit, wait};
 use cuzk_daemon::Address;
 use cuzk_proto::v1::await_proof_response::Status;
 use cuzk_proto::v1::{GetStatusRequest, SubmitProofRequest};
-use support::daemon::{client, start_in};
-use support::{check, prove, request, start, status, submit, wait};
 use tonic::Code;
 
 #[tokio::test]
@@ -110,14 +108,17 @@ fn serve_until_killed(folder: &Path) {
 
 fn spawn(folder: &Path) -> Child {
     Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "fifty_kills_lose_no_job_and_mix_up_none"])
+        .args([
+            "--exact",
+            "endings::fifty_kills_lose_no_job_and_mix_up_none",
+        ])
         .env(CHILD, folder)
         .stdout(Stdio::null())
         .spawn()
         .expect("this test starts")
 }
 
-async fn connected(folder: &Path) -> support::Client {
+async fn connected(folder: &Path) -> crate::support::Client {
     let Address::Unix(path) = socket(folder) else {
         unreachable!("it is a unix socket");
     };

@@ -1,6 +1,4 @@
 //! A daemon over proof types and a prover that take no time, and clients of it.
-// Each test target uses its own part of this.
-#![allow(dead_code)]
 
 pub mod daemon;
 pub mod kinds;

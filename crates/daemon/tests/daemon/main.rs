@@ -1,0 +1,7 @@
+//! The daemon over simulated proof types and a simulated prover, as its clients see it.
+
+mod calls;
+mod endings;
+mod http;
+mod sockets;
+mod support;
