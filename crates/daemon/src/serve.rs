@@ -93,7 +93,8 @@ impl Daemon {
             tasks.spawn(http::serve(listener, Arc::clone(&jobs)));
         }
         let (ending, ended) = watch::channel(false);
-        let server = server(&jobs, self.token, self.tls, self.config.max_request_bytes)?;
+        let budget = self.config.max_request_bytes;
+        let server = server(&jobs, self.token, self.tls, budget, &mut tasks)?;
         let calls = incoming(self.listener, ended.clone());
         let mut last = ended;
         let serving = server.serve_with_incoming_shutdown(calls, async move {
@@ -159,6 +160,7 @@ fn server(
     token: Option<Token>,
     tls: Option<ServerTlsConfig>,
     max_request_bytes: u64,
+    tasks: &mut tokio::task::JoinSet<()>,
 ) -> Result<Router, DaemonError> {
     let check = move |request| auth::check(token.as_ref(), request);
     let engine = ProvingEngineServer::new(Service::new(Arc::clone(jobs)))
@@ -172,7 +174,7 @@ fn server(
             message: format!("reflection: {error}"),
         })?;
     let (reporter, health) = tonic_health::server::health_reporter();
-    tokio::spawn(report_health(reporter, Arc::clone(jobs)));
+    tasks.spawn(report_health(reporter, Arc::clone(jobs)));
     let mut server = Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE.0))
         .http2_keepalive_timeout(Some(KEEPALIVE.1))

@@ -361,7 +361,8 @@ async fn five_hundred_callers_get_their_own_proofs() {
         let mut client = client.clone();
         callers.spawn(async move {
             let kind = number as i32 % 4 + 1;
-            let payload = number.to_le_bytes().repeat(50 + number as usize);
+            let digits = number.to_le_bytes().repeat(50 + number as usize);
+            let payload = [b"x", digits.as_slice()].concat();
             let request = request(kind, &format!("job {}", number / 2), &payload);
             check(
                 &prove(&mut client, request.clone())

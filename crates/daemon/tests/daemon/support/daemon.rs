@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use cuzk_daemon::config::Config;
 use cuzk_daemon::{Address, Daemon, DaemonError};
 use cuzk_proto::MAX_MESSAGE_BYTES;
 use cuzk_proto::v1::proving_engine_client::ProvingEngineClient;
-use cuzk_queue::EmbeddedQueue;
+use cuzk_queue::{EmbeddedQueue, QueueError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
@@ -41,10 +42,10 @@ pub async fn start_in(folder: &Path, change: impl FnOnce(&mut Config)) -> Runnin
         ..Config::default()
     };
     change(&mut config);
-    let queue = EmbeddedQueue::open(&folder.join("store"), config.queue.clone(), 1);
+    let queue = open(&folder.join("store"), &config).await;
     let proving = Simulated::new();
     let shared = Arc::new(Shared(Arc::clone(&proving)));
-    let queue = Arc::new(queue.expect("it opens"));
+    let queue = Arc::new(queue);
     let daemon = Daemon::bind(config, false, queue, shared)
         .await
         .expect("it binds");
@@ -59,6 +60,17 @@ pub async fn start_in(folder: &Path, change: impl FnOnce(&mut Config)) -> Runnin
         served: tokio::spawn(daemon.serve(stopped)),
         folder: None,
     }
+}
+
+/// Opens a store, once an earlier daemon of this process has let go of it.
+async fn open(store: &Path, config: &Config) -> EmbeddedQueue {
+    for _ in 0..500 {
+        match EmbeddedQueue::open(store, config.queue.clone(), 1) {
+            Err(QueueError::Held { .. }) => tokio::time::sleep(Duration::from_millis(10)).await,
+            opened => return opened.expect("it opens"),
+        }
+    }
+    panic!("the store is still held");
 }
 
 impl Running {
