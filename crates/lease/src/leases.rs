@@ -164,7 +164,7 @@ impl<T> Leases<T> {
     }
 }
 
-fn take_first<T>(free: &mut Vec<Option<T>>) -> Option<(Lane, T)> {
+fn take_first<T>(free: &mut [Option<T>]) -> Option<(Lane, T)> {
     let mut lanes = free.iter_mut().enumerate();
     lanes.find_map(|(lane, value)| Some((Lane(lane as u32), value.take()?)))
 }
@@ -181,10 +181,10 @@ impl<T> Lanes<T> {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn wait_for<R>(&self, mut take: impl FnMut(&mut Vec<Option<T>>) -> Option<R>) -> R {
+    fn wait_for<R>(&self, mut take: impl FnMut(&mut [Option<T>]) -> Option<R>) -> R {
         let mut free = self.lock();
         loop {
-            if let Some(found) = take(&mut free) {
+            if let Some(found) = take(&mut free[..]) {
                 return found;
             }
             let woken = self.given_back.wait(free);

@@ -60,6 +60,8 @@ pub(crate) struct Unit {
     /// A device that is kept free for it.
     pub(crate) hold: Option<DeviceId>,
     pub(crate) placed_at: Instant,
+    /// What its tenant paid for it, and in which class; corrected when it leaves a device.
+    pub(crate) charged: Option<(Priority, u64)>,
 }
 
 /// A job.
@@ -146,6 +148,7 @@ impl Unit {
             passes: 0,
             hold: None,
             placed_at: Instant(0),
+            charged: None,
         }
     }
 }

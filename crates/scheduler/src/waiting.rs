@@ -52,9 +52,29 @@ impl Waiting {
     pub(crate) fn charge(&mut self, class: Priority, tenant: TenantId, cost: u64) {
         self.classes[class.rank()].charge(tenant, cost);
     }
+
+    /// Makes a tenant's turn cost what it took instead of what was charged.
+    pub(crate) fn correct(&mut self, class: Priority, tenant: TenantId, charged: u64, taken: u64) {
+        self.classes[class.rank()].correct(tenant, charged, taken);
+    }
 }
 
 impl FairQueue {
+    fn correct(&mut self, id: TenantId, charged: u64, taken: u64) {
+        let Some(tenant) = self.tenants.get_mut(&id) else {
+            return;
+        };
+        let before = (tenant.tag, id);
+        tenant.tag = tenant.tag.saturating_sub(charged).saturating_add(taken);
+        let after = (tenant.tag, id);
+        for set in [&mut self.present, &mut self.absent] {
+            if set.remove(&before) {
+                set.insert(after);
+            }
+        }
+        self.forget_paid();
+    }
+
     fn insert(&mut self, id: TenantId, order: (Instant, JobId)) {
         let tenant = self.tenants.entry(id).or_default();
         if tenant.jobs.is_empty() {

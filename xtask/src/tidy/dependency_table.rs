@@ -142,6 +142,23 @@ pub const TABLE: &[Row] = &[
     ),
     row("cuzk-scheduler", &[], LIBRARY),
     row(
+        "cuzk-engine",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-cs-recording",
+            "cuzk-cs-witness",
+            "cuzk-pce",
+            "cuzk-params",
+            "cuzk-groth16",
+            "cuzk-proof-api",
+            "cuzk-scheduler",
+            "cuzk-lease",
+        ],
+        LIBRARY,
+    ),
+    row(
         "cuzk-filecoin",
         &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
         PROOF,

@@ -36,11 +36,6 @@ pub(super) struct JobRecord {
 }
 
 impl JobRecord {
-    /// Whether its deadline is the coordinator's business and not yet the scheduler's.
-    pub(super) fn is_unscheduled(&self) -> bool {
-        !self.scheduled && !self.ended
-    }
-
     fn is_over(&self) -> bool {
         let idle = |unit: &UnitRecord| matches!(unit.stage, Stage::Idle | Stage::Proved);
         self.ended && !self.with_decoder && self.units.iter().all(idle)
@@ -92,6 +87,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             ended: false,
         };
         self.jobs.insert(id, record);
+        self.deadlines.extend(deadline.map(|at| (at, id)));
         self.counters.submitted += 1;
         match work {
             Work::Job(job) => self.decoded(id, Ok(job)),
@@ -335,20 +331,25 @@ impl<B: Backend + Clone> Coordinator<B> {
     }
 
     pub(super) fn forget_if_over(&mut self, id: JobId) {
-        if self.jobs.get(&id).is_some_and(JobRecord::is_over) {
-            self.jobs.remove(&id);
+        if self.jobs.get(&id).is_some_and(JobRecord::is_over)
+            && let Some(record) = self.jobs.remove(&id)
+            && let Some(deadline) = record.deadline
+        {
+            self.deadlines.remove(&(deadline, id));
         }
     }
 
+    /// Ends the jobs whose deadline passed before the scheduler knew of them.
     pub(super) fn expire_unscheduled(&mut self) {
         let now = Instant::now();
-        let late = |record: &JobRecord| {
-            record.is_unscheduled() && record.deadline.is_some_and(|deadline| deadline <= now)
-        };
-        let late = self.jobs.iter().filter(|(_, record)| late(record));
-        let late: Vec<JobId> = late.map(|(&id, _)| id).collect();
-        for id in late {
-            self.end(id, Outcome::Expired);
+        while let Some(&(at, id)) = self.deadlines.first() {
+            if at > now {
+                break;
+            }
+            self.deadlines.pop_first();
+            if self.jobs.get(&id).is_some_and(|record| !record.scheduled) {
+                self.end(id, Outcome::Expired);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ mod jobs;
 mod snapshot;
 mod units;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ use circuits::CircuitRecord;
 pub(crate) use devices::DeviceRecord;
 use jobs::JobRecord;
 
-/// How often deadlines of jobs that the scheduler does not know yet, and hanging devices, are looked for.
+/// How often hanging devices are looked for.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
 /// The threads of the host.
@@ -56,6 +56,8 @@ pub(crate) struct Coordinator<B: Backend + Clone> {
     pub(crate) start: Instant,
     jobs: HashMap<JobId, JobRecord>,
     last_job: u64,
+    /// When jobs expire, should the scheduler not know them by then.
+    deadlines: BTreeSet<(Instant, JobId)>,
     circuits: HashMap<CircuitId, CircuitRecord>,
     circuit_ids: HashMap<Arc<str>, CircuitId>,
     counters: Counters,
@@ -92,6 +94,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             start: Instant::now(),
             jobs: HashMap::new(),
             last_job: 0,
+            deadlines: BTreeSet::new(),
             circuits: HashMap::new(),
             circuit_ids: HashMap::new(),
             counters: Counters::default(),
@@ -122,15 +125,14 @@ impl<B: Backend + Clone> Coordinator<B> {
     fn patience(&self) -> Duration {
         let wakeup = self.scheduler.next_wakeup();
         let left = wakeup.map(|at| Duration::from_micros(at.since(self.now())));
-        let watched = self.is_watching().then_some(WATCH_EVERY);
+        let busy = self.devices.iter().any(DeviceRecord::is_busy);
+        let watched = busy.then_some(WATCH_EVERY);
+        let deadline = self.deadlines.first();
+        let deadline = deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()));
         // Nothing is due: a minute is as good as for ever.
         let idle = Duration::from_secs(60);
-        left.into_iter().chain(watched).fold(idle, Duration::min)
-    }
-
-    fn is_watching(&self) -> bool {
-        self.devices.iter().any(DeviceRecord::is_busy)
-            || self.jobs.values().any(JobRecord::is_unscheduled)
+        let due = left.into_iter().chain(watched).chain(deadline);
+        due.fold(idle, Duration::min)
     }
 
     /// What time brings: timers of the scheduler, deadlines, hanging devices.

@@ -64,6 +64,7 @@ fn judge(
     }
     for (device, simulated) in status.devices.iter().zip(devices) {
         let share = 100 * device.proofs / all;
+        println!("{}: {share} % of {all} partitions", device.name);
         if !(40..=60).contains(&share) {
             return Err(format!("{}: {share} % of the partitions", device.name));
         }
@@ -143,6 +144,7 @@ fn wrong_locking_is_caught() {
     let engine = Engine::new(config, vec![claimed(0), claimed(1)], toys()).unwrap();
     let others = run(&engine);
     let verdict = judge(&engine, &[first.clone(), first.clone()], &others);
+    println!("{verdict:?}, {:?}", first.report());
     assert!(verdict.is_err());
     assert!(first.report().violations > 0);
     assert!(engine.status().counters.invalid > 0);
@@ -171,5 +173,6 @@ fn two_devices_do_twice_as_much() {
             (!before).then_some(ratio)
         })
         .collect();
+    println!("two devices did {ratios:.2?} times what one did");
     assert!(ratios.iter().any(|&ratio| ratio >= 1.85), "{ratios:?}");
 }

@@ -4,6 +4,5 @@ mod basics;
 mod cancel;
 mod faults;
 mod founding;
-mod mixed;
 mod resources;
 mod support;

@@ -31,13 +31,12 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Clone)]
 pub struct Chain {
     pub x: Option<u64>,
+    pub length: usize,
 }
 
 impl Chain {
-    const LENGTH: usize = 100;
-
-    pub fn output(x: u64) -> Fr {
-        (0..Self::LENGTH).fold(Fr::from(x), |x, _| x.square() + Fr::ONE)
+    pub fn output(x: u64, length: usize) -> Fr {
+        (0..length).fold(Fr::from(x), |x, _| x.square() + Fr::ONE)
     }
 }
 
@@ -51,7 +50,7 @@ impl Circuit<Fr> for Chain {
         }
         let mut value = self.x.map(Fr::from);
         let mut x = cs.alloc(|| "x", || known(value))?;
-        for _ in 0..Self::LENGTH {
+        for _ in 0..self.length {
             value = value.map(|x| x.square() + Fr::ONE);
             let next = cs.alloc(|| "next", || known(value))?;
             let right = |lc| lc + next - CS::one();
@@ -85,18 +84,34 @@ fn toy<C: Circuit<Fr>>(id: &'static str, blank: C) -> Toy {
 }
 
 pub static CUBIC: LazyLock<Toy> = LazyLock::new(|| toy("toy-cubic", Cubic { x: None }));
-pub static CHAIN: LazyLock<Toy> = LazyLock::new(|| toy("toy-chain", Chain { x: None }));
+pub static CHAIN: LazyLock<Toy> = LazyLock::new(|| toy("toy-chain", chain("toy-chain", None)));
+/// Nearly as large as [`CHAIN`].
+pub static LONG: LazyLock<Toy> = LazyLock::new(|| toy("toy-long", chain("toy-long", None)));
+
+fn length(circuit: &str) -> usize {
+    if circuit == "toy-long" { 110 } else { 100 }
+}
+
+fn chain(circuit: &str, x: Option<u64>) -> Chain {
+    let length = length(circuit);
+    Chain { x, length }
+}
 
 /// The toy circuits' names, by which tests are run for each.
 pub const TOYS: [&str; 2] = ["toy-cubic", "toy-chain"];
 
 pub fn toy_named(id: &str) -> &'static Toy {
-    if id == CUBIC.id { &CUBIC } else { &CHAIN }
+    match id {
+        "toy-cubic" => &CUBIC,
+        "toy-long" => &LONG,
+        _ => &CHAIN,
+    }
 }
 
 pub fn toys() -> InMemory {
     let with = |source: InMemory, toy: &Toy| source.with(toy.id, toy.pce.clone(), toy.key.clone());
-    with(with(InMemory::default(), &CUBIC), &CHAIN)
+    let all = [&*CUBIC, &*CHAIN, &*LONG];
+    all.into_iter().fold(InMemory::default(), with)
 }
 
 /// Holds back whoever passes until it is opened.
@@ -147,8 +162,8 @@ impl ToyJob {
 
     fn output(&self, x: u64) -> Fr {
         match self.circuit {
-            "toy-chain" => Chain::output(x),
-            _ => Cubic::output(Fr::from(x)),
+            "toy-cubic" => Cubic::output(Fr::from(x)),
+            circuit => Chain::output(x, length(circuit)),
         }
     }
 
@@ -186,10 +201,10 @@ impl Job for ToyJob {
         assert_ne!(self.panics, Some(partition), "a circuit that panics");
         let x = self.numbers[partition];
         Ok(match self.circuit {
-            "toy-chain" => Box::new(Chain { x: Some(x) }),
-            _ => Box::new(Cubic {
+            "toy-cubic" => Box::new(Cubic {
                 x: Some(Fr::from(x)),
             }),
+            circuit => Box::new(chain(circuit, Some(x))),
         })
     }
 
@@ -242,8 +257,8 @@ impl ProofType for ToyType {
 
     fn blank(&self, circuit: &str) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
         Ok(match circuit {
-            "toy-chain" => Box::new(Chain { x: None }),
-            _ => Box::new(Cubic { x: None }),
+            "toy-cubic" => Box::new(Cubic { x: None }),
+            circuit => Box::new(chain(circuit, None)),
         })
     }
 

@@ -204,14 +204,15 @@ impl Scheduler {
         unit.holds_host = true;
         unit.sequence = sequence;
         unit.passes = 0;
+        let known = self.durations.get(&circuit.id).copied();
+        let cost = known.unwrap_or(DEFAULT_DURATION_US);
+        unit.charged = Some((class, cost));
         let bytes = unit.host;
         self.counts.sequence += 1;
         self.stats.waiting -= 1;
         self.stats.witness += 1;
         self.count_start(critical, bytes);
-        let known = self.durations.get(&circuit.id).copied();
-        self.waiting
-            .charge(class, tenant, known.unwrap_or(DEFAULT_DURATION_US));
+        self.waiting.charge(class, tenant, cost);
         if last {
             self.waiting.remove(class, tenant, order);
         }

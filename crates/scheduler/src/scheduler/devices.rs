@@ -76,6 +76,8 @@ impl Scheduler {
             return;
         };
         device.health = Health::Resting(at);
+        // Nothing is evicted or loaded for it any more.
+        device.waiting = None;
         let units: Vec<UnitId> = device.lanes.iter().flatten().copied().collect();
         let holder = device.hold;
         self.timers.insert((at, Timer::Probe(id)));

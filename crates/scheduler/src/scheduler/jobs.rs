@@ -68,7 +68,7 @@ impl Scheduler {
 
     /// Lets a job that has waited long count as one of the next priority.
     pub(super) fn promote(&mut self, id: JobId) {
-        let (now, patience) = (self.now, self.config.promote_after_us);
+        let patience = self.config.promote_after_us;
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
@@ -93,7 +93,8 @@ impl Scheduler {
             self.waiting.remove(before, job.tenant, job.order);
             self.waiting.insert(class, job.tenant, job.order);
         }
-        job.promotion = class.promoted().map(|_| now.after(patience));
+        let next = job.promotion.map(|at| at.after(patience));
+        job.promotion = next.filter(|_| class.promoted().is_some());
         if let Some(at) = job.promotion {
             self.timers.insert((at, Timer::Promotion(id)));
         }

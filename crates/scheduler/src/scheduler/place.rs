@@ -41,6 +41,10 @@ impl Scheduler {
                     Placing::Blocked => {
                         blocked.push(position.unit);
                         after = Some((position.sequence, position.unit));
+                        // Only a device that is kept free could be had; one look at those is enough.
+                        if !self.fleet.has_open() {
+                            break;
+                        }
                         continue;
                     }
                     Placing::Assigned => self.pass_over(&blocked),

@@ -118,11 +118,13 @@ impl Scheduler {
         }
         self.device_changed(id);
         self.device_faulted(id);
-        for unit in units {
-            if let Some(unit) = self.unit_mut(unit) {
+        for unit_id in units {
+            // The failure of one may have ended the job of the next.
+            let unit = self.unit_mut(unit_id);
+            if let Some(unit) = unit.filter(|unit| unit.stage == Stage::Assigned) {
                 unit.last_device = Some(id);
+                self.retry_or_fail(unit_id, Fault::Load);
             }
-            self.retry_or_fail(unit, Fault::Load);
         }
         true
     }

@@ -104,15 +104,19 @@ impl Scheduler {
         }
     }
 
+    /// Remembers how long a unit had a lane, and makes its tenant pay for that.
     fn note_duration(&mut self, id: UnitId) {
-        let (now, Some(job)) = (self.now, self.jobs.get(&id.job)) else {
+        let (now, Some(job)) = (self.now, self.jobs.get_mut(&id.job)) else {
             return;
         };
-        let circuit = job.circuit.id;
-        let Some(unit) = job.units.get(id.index as usize) else {
+        let (circuit, tenant) = (job.circuit.id, job.tenant);
+        let Some(unit) = job.units.get_mut(id.index as usize) else {
             return;
         };
         let taken = now.since(unit.placed_at).max(1);
+        if let Some((class, charged)) = unit.charged.take() {
+            self.waiting.correct(class, tenant, charged, taken);
+        }
         let known = self.durations.get(&circuit).copied();
         if known.is_some() || self.durations.len() < MAX_DURATIONS {
             let average = known.map_or(taken, |known| known - known / 8 + taken / 8);
