@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuzk_backend::Backend;
-use cuzk_engine::{CircuitStatus, Engine, JobHandle, JobState, Outcome, Status, Submission};
+use cuzk_engine::{
+    CircuitStatus, Engine, JobEvent, JobHandle, JobState, Outcome, Status, Submission,
+};
 use cuzk_proof_api::by_wire_kind;
 use cuzk_queue::{JobId, Timings};
+
+use tracing::{debug, info, warn};
 
 use crate::proving::{
     DeviceStatus, Done, Ended, Evicted, JobProgress, KeyStatus, LaneWork, Preloaded, Proving,
@@ -70,8 +74,11 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
         lock(&self.running).insert(work.ticket, (work.job, handle.clone()));
         let running = Arc::clone(&self.running);
         let waiter = handle.clone();
-        let ticket = work.ticket;
+        let (job, ticket) = (work.job, work.ticket);
         let wait = move || {
+            for event in waiter.subscribe() {
+                log(job, &event);
+            }
             let outcome = waiter.wait();
             lock(&running).remove(&ticket);
             done(ended(outcome, &waiter));
@@ -167,6 +174,26 @@ fn lock(running: &Running) -> MutexGuard<'_, HashMap<u64, (JobId, JobHandle)>> {
 fn refused(error: impl std::fmt::Display) -> Refused {
     Refused {
         reason: error.to_string(),
+    }
+}
+
+/// What happens to a job's partitions, as events with the job, the partition and the device.
+fn log(job: JobId, event: &JobEvent) {
+    match event {
+        JobEvent::WitnessStarted { partition } => debug!(%job, partition, "witness"),
+        JobEvent::WitnessDone { partition } => debug!(%job, partition, "witness done"),
+        JobEvent::Started {
+            partition,
+            device,
+            lane,
+        } => debug!(%job, partition, %device, lane, "on a device"),
+        JobEvent::Proved { partition, device } => info!(%job, partition, %device, "proved"),
+        JobEvent::Fault {
+            partition,
+            device,
+            message,
+        } => warn!(%job, partition, %device, message, "fault"),
+        _ => {}
     }
 }
 
