@@ -17,6 +17,7 @@ const PACKAGES: [&str; 4] = [
     "grpcio-health-checking>=1.66,<2",
     "protobuf>=5",
 ];
+const BUILD: &str = "cargo build --release --bin cuzk --example verify_filecoin";
 const INTERFACE: &str = "crates/proto/proto";
 const SCRIPT: &str = "crates/daemon/tests/python/client.py";
 
@@ -26,13 +27,17 @@ pub fn run() -> Result<()> {
     let work = target.join("grpc-client");
     let python = work.join("venv/bin/python3");
     let stubs = work.join("stubs");
-    run_command(&mut commands::parse("cargo build --release --bin cuzk")?)?;
+    run_command(&mut commands::parse(BUILD)?)?;
     std::fs::create_dir_all(&stubs)?;
     if !python.exists() {
         let mut command = Command::new("python3");
         run_command(command.args(["-m", "venv"]).arg(work.join("venv")))?;
         let mut command = Command::new(&python);
-        run_command(command.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
+        run_command(
+            command
+                .args(["-m", "pip", "install", "--quiet"])
+                .args(PACKAGES),
+        )?;
     }
     let mut command = Command::new(&python);
     command.args(["-m", "grpc_tools.protoc", "-I", INTERFACE]);
@@ -41,6 +46,7 @@ pub fn run() -> Result<()> {
     run_command(command.arg("cuzk.proto"))?;
     let mut command = Command::new(&python);
     command.arg(SCRIPT).arg(target.join("release/cuzk"));
+    command.arg(target.join("release/examples/verify_filecoin"));
     run_command(command.arg(stubs).arg(work.join("work")))
 }
 

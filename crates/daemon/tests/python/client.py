@@ -1,12 +1,13 @@
 """A client of cuzk.v1 that shares no code with the daemon: grpcio with stubs made from the interface.
 
-usage: client.py CUZK STUBS WORK
+usage: client.py CUZK VERIFY STUBS WORK
   CUZK   the program
+  VERIFY the example verify_filecoin of cuzk-synth
   STUBS  the folder with cuzk_pb2.py and cuzk_pb2_grpc.py
   WORK   a folder for payloads, keys, proofs and jobs
 
 Starts the daemon over a unix socket and over TCP, makes every call, proves the four kinds on a really sealed sector of
-2 KiB, and lets `cuzk verify` hold each answer against filecoin-proofs' own verifying functions.
+2 KiB, and holds each answer against filecoin-proofs' own verifying functions.
 """
 
 import base64
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import time
 
-CUZK, STUBS, WORK = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+CUZK, VERIFY, STUBS, WORK = *sys.argv[1:4], pathlib.Path(sys.argv[4])
 sys.path.insert(0, STUBS)
 
 import grpc  # noqa: E402
@@ -95,7 +96,8 @@ class Daemon:
 def check_proof(payload_file, keys, proof, name):
     path = WORK / f"{name}.proof"
     path.write_bytes(proof)
-    run("verify", payload_file, path, "--params", keys)
+    settings = os.environ | {"FIL_PROOFS_PARAMETER_CACHE": str(keys), "FIL_PROOFS_PARENT_CACHE": str(WORK / "parents")}
+    subprocess.run([VERIFY, payload_file, path], check=True, stdout=subprocess.DEVNULL, env=settings)
 
 
 def refused(call, code, words=""):
