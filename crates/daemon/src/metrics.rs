@@ -8,7 +8,7 @@ use std::time::Instant;
 use cuzk_proto::kind_name;
 use cuzk_queue::Usage;
 
-use crate::proving::ProvingStatus;
+use crate::proving::{DeviceStatus, ProvingStatus};
 
 /// Upper bounds of a histogram's buckets, in seconds: from a WinningPoSt to hours in a queue.
 const BUCKETS_S: [f64; 12] = [
@@ -218,7 +218,11 @@ fn write_status(page: &mut Page, status: &ProvingStatus) {
         page.head(name, "counter", help);
         page.value(name, &[], value);
     }
-    type Read = fn(&crate::proving::DeviceStatus) -> u64;
+    write_devices(page, &status.devices);
+}
+
+fn write_devices(page: &mut Page, devices: &[DeviceStatus]) {
+    type Read = fn(&DeviceStatus) -> u64;
     let series: [(&str, &str, &str, Read); 6] = [
         (
             "cuzk_device_in_service",
@@ -253,7 +257,7 @@ fn write_status(page: &mut Page, status: &ProvingStatus) {
     ];
     for (name, kind, help, read) in series {
         page.head(name, kind, help);
-        for device in &status.devices {
+        for device in devices {
             let ordinal = device.ordinal.to_string();
             let labels = [("device", ordinal.as_str()), ("name", &device.name)];
             page.value(name, &labels, read(device));
@@ -316,7 +320,6 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proving::DeviceStatus;
 
     #[test]
     fn the_text_says_what_was_counted() {

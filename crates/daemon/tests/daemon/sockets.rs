@@ -158,10 +158,13 @@ async fn a_token_is_asked_for() {
     daemon.end().await;
 }
 
+/// What the certificates are for.
+const NAME: &str = "localhost";
+
 /// A certificate and its key in PEM, signed by an authority.
 fn signed(authority: &rcgen::Issuer<'_, rcgen::KeyPair>) -> (String, String) {
     let key = rcgen::KeyPair::generate().expect("a key");
-    let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+    let params = rcgen::CertificateParams::new(vec![NAME.to_owned()]).expect("a name");
     let certificate = params.signed_by(&key, authority).expect("a signature");
     (certificate.pem(), key.serialize_pem())
 }
@@ -201,7 +204,7 @@ async fn mutual_tls_lets_in_whom_the_authority_knows() {
         if let Some((cert, key)) = identity {
             tls = tls.identity(Identity::from_pem(cert, key));
         }
-        let url = format!("https://localhost:{port}");
+        let url = format!("https://{NAME}:{port}");
         let channel = Channel::from_shared(url).expect("a url").tls_config(tls);
         let channel = channel
             .expect("certificates")
