@@ -10,6 +10,7 @@ Starts the daemon over a unix socket and over TCP, makes every call, proves the 
 2 KiB, and holds each answer against filecoin-proofs' own verifying functions.
 """
 
+import atexit
 import base64
 import concurrent.futures
 import json
@@ -29,7 +30,8 @@ import cuzk_pb2_grpc as rpc  # noqa: E402
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
 
 MAX = 256 << 20
-OPTIONS = [("grpc.max_send_message_length", MAX), ("grpc.max_receive_message_length", MAX)]
+# Over a unix socket grpcio calls the server by its percent-encoded path, which is no authority of HTTP/2, so it is given one.
+OPTIONS = [("grpc.default_authority", "cuzk"), ("grpc.max_send_message_length", MAX), ("grpc.max_receive_message_length", MAX)]
 KINDS = {"porep": 1, "snap": 2, "window-post": 3, "winning-post": 4}
 CIRCUITS = {"porep": "porep-2k", "snap": "snap-2k", "window-post": "wpost-2k", "winning-post": "winning-2k"}
 COMPLETED, FAILED, CANCELLED, TIMEOUT = 1, 2, 3, 4
@@ -83,6 +85,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [CUZK, "serve", "--listen", listen, "--params", keys, "--pce", WORK / "pce", "--store", store, "--log-level", "warn"]
         )
+        atexit.register(self.process.kill)
         self.channel = grpc.insecure_channel(listen, options=OPTIONS)
         grpc.channel_ready_future(self.channel).result(timeout=60)
         self.stub = rpc.ProvingEngineStub(self.channel)
