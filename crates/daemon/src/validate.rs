@@ -23,13 +23,6 @@ pub fn validate(submit: SubmitProofRequest) -> Result<Valid, ProofApiError> {
     let priority = priority(submit.priority, proof_type)?;
     at_most("request_id", submit.request_id.len(), MAX_REQUEST_ID_BYTES)?;
     let payload_bytes = payload_bytes(&submit);
-    if payload_bytes == 0 {
-        let field = match submit.vanilla_proofs.is_empty() {
-            true => "vanilla_proof",
-            false => "vanilla_proofs",
-        };
-        return Err(ProofApiError::field(field, "a vanilla proof", "0 bytes"));
-    }
     let field = match submit.vanilla_proof.is_empty() {
         true => "vanilla_proofs",
         false => "vanilla_proof",
@@ -40,6 +33,14 @@ pub fn validate(submit: SubmitProofRequest) -> Result<Valid, ProofApiError> {
     let (kind, wire_priority) = (submit.proof_kind, submit.priority);
     let request = to_request(submit);
     proof_type.decode(&request)?;
+    // The proof type knows which field it misses; this is for one that does not look.
+    if payload_bytes == 0 {
+        let field = match request.vanilla_proofs.is_empty() {
+            true => "vanilla_proof",
+            false => "vanilla_proofs",
+        };
+        return Err(ProofApiError::field(field, "a vanilla proof", "0 bytes"));
+    }
     let submit = SubmitProofRequest {
         request_id: name,
         priority: wire_priority,
