@@ -36,7 +36,12 @@ pub fn payload(kind: Kind, data: &[u8]) {
     if let Ok(job) = proof_type.decode(&request) {
         for partition in 0..job.partitions() {
             let _ = job.public_inputs(partition);
-            let _ = job.circuit(partition);
+            let refused = job.circuit(partition).is_err();
+            let direct = job.direct_witness(partition);
+            assert!(
+                !(refused && matches!(direct, Ok(Some(_)))),
+                "a witness of what the circuit refuses"
+            );
         }
     }
 }

@@ -54,11 +54,16 @@ Partials<F> level(const Source &source, uint32_t length, uint32_t count, std::ve
 template <class F>
 Xyzz<F> multiply(const std::vector<Fr> &scalars, const std::vector<Affine<F>> &points, uint32_t width) {
     uint32_t windows = (255 + width) / width;
+    Fr offset = Fr::zero();
+    for (uint32_t w = 0; w + 1 < windows; w++) {
+        uint32_t position = w * width + width - 1;
+        offset.limbs[position / 32] |= 1u << (position % 32);
+    }
     std::vector<Entry> entries;
     for (uint32_t i = 0; i < scalars.size(); i++) {
-        SignedDigits digits = SignedDigits::of(scalars[i], width);
+        SignedDigits digits = SignedDigits::of(scalars[i], offset, width, windows);
         for (uint32_t w = 0; w < windows; w++) {
-            int32_t digit = digits.next();
+            int32_t digit = digits.digit(w);
             uint32_t bucket = (w << (width - 1)) + (uint32_t)abs(digit) - 1;
             if (digit != 0) entries.push_back({bucket, i | (digit < 0 ? Entry::NEGATIVE : 0)});
         }

@@ -11,11 +11,18 @@ use serde_json::Value;
 use crate::commands;
 
 /// The suites: name, what it compares, the command that runs it.
-const SUITES: &[Suite] = &[Suite {
-    name: "peers-cpu",
-    about: "this prover against bellperson's on the CPU",
-    command: "cargo run --release --quiet --bin peers-cpu --",
-}];
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "peers-cpu",
+        about: "this prover against bellperson's on the CPU",
+        command: "cargo run --release --quiet --bin peers-cpu --",
+    },
+    Suite {
+        name: "witness",
+        about: "direct witnesses against closures; -- --full-size for 32 GiB too",
+        command: "cargo run --release --quiet --bin peers-cpu -- --only witness,pce-size",
+    },
+];
 
 struct Suite {
     name: &'static str,

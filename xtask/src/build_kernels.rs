@@ -1,13 +1,14 @@
 //! `cargo xtask build-kernels`: machine code of `kernels/src` for a list of GPU architectures, and its manifest.
 
-mod compiler;
+pub mod compiler;
 mod report;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -17,6 +18,9 @@ use report::Usage;
 
 /// Where the result goes, from the workspace's root: the crate `kernels` embeds what is there.
 pub const BUILT: &str = "kernels/built";
+
+/// Where it is put together.
+const NEW: &str = "kernels/built.new";
 
 /// Flags of every compilation, architectures apart.
 const FLAGS: &[&str] = &["-std=c++17", "-O3", "-fatbin", "-Xptxas", "-v"];
@@ -42,23 +46,36 @@ pub fn run(options: &Options) -> Result<()> {
         compiler.path.display(),
         compiler.version
     );
-    let built = root.join(BUILT);
-    if built.exists() {
-        fs::remove_dir_all(&built).with_context(|| format!("cannot empty {}", built.display()))?;
-    }
-    fs::create_dir_all(&built)?;
-    let mut usages = Vec::new();
-    for unit in files(&kernels.join("src"), "cu")? {
-        let name = unit_name(&kernels.join("src"), &unit)?;
-        println!("{name}");
+    // What was built before stays until all is built anew: a build of the programs may be reading it.
+    let new = root.join(NEW);
+    empty(&new)?;
+    fs::create_dir_all(&new)?;
+    let sources = kernels.join("src");
+    let compilation = |unit: &PathBuf| {
         let mut command = Command::new(&compiler.path);
         command.args(FLAGS).args(architecture_flags(&options.arch));
-        command.arg("-I").arg(kernels.join("include")).arg(&unit);
+        command.arg("-I").arg(kernels.join("include")).arg(unit);
+        let name = unit_name(&sources, unit)?;
+        println!("{name}");
         command
             .arg("-o")
-            .arg(built.join(&name).with_extension("fatbin"));
-        usages.extend(compile(&mut command)?);
-    }
+            .arg(new.join(name).with_extension("fatbin"));
+        compile(&mut command)
+    };
+    // The units are few, and most of the time goes into two of them: all at once.
+    let units = files(&sources, "cu")?;
+    let mut usages = thread::scope(|scope| {
+        let running: Vec<_> = units
+            .iter()
+            .map(|unit| scope.spawn(|| compilation(unit)))
+            .collect();
+        let ended = running.into_iter().map(|run| {
+            run.join()
+                .unwrap_or_else(|_| bail!("a compilation ended without a result"))
+        });
+        ended.collect::<Result<Vec<_>>>()
+    })?
+    .concat();
     usages.sort();
     report::print(&usages);
     let manifest = json!({
@@ -68,10 +85,20 @@ pub fn run(options: &Options) -> Result<()> {
         "architectures": options.arch,
         "kernels": usages.iter().map(Usage::to_json).collect::<Vec<_>>(),
     });
-    // Written last: without a manifest the crate `kernels` takes nothing as built.
-    let path = built.join("manifest.json");
+    let path = new.join("manifest.json");
     fs::write(&path, serde_json::to_string_pretty(&manifest)? + "\n")
-        .with_context(|| format!("cannot write {}", path.display()))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let built = root.join(BUILT);
+    empty(&built)?;
+    fs::rename(&new, &built).with_context(|| format!("cannot make {}", built.display()))
+}
+
+/// Removes a folder that may be there.
+fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 fn compile(command: &mut Command) -> Result<Vec<Usage>> {

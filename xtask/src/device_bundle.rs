@@ -1,12 +1,15 @@
 //! `cargo xtask device-bundle`: what a machine with a GPU and without a toolchain needs to test and measure the CUDA
 //! backend, in one folder.
 
+mod peers;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
+use clap::Args;
 
 use crate::build_kernels::BUILT;
 use crate::commands;
@@ -17,19 +20,31 @@ const BUNDLE: &str = "device-bundle";
 /// The bundle's bytes at most.
 const LIMIT: u64 = 64 << 20;
 
-/// Builds the backend's tests and examples, with the kernels in them.
-const BUILD: &str = "cargo build --release -p cuzk-backend-cuda --tests --examples --message-format=json-render-diagnostics";
+/// Build the backend's tests and examples, with the kernels in them.
+const BUILDS: &[&str] = &[
+    "cargo build --release -p cuzk-backend-cuda --tests --examples --message-format=json-render-diagnostics",
+    "cargo build --release -p cuzk-cli --example measure_circuits --message-format=json-render-diagnostics",
+];
 
 /// The programs of the bundle, in the order in which they run, and their arguments.
 const PROGRAMS: &[(&str, &str)] = &[
-    ("conformance", ""),
+    ("conformance", "--test-threads 1"),
     ("proofs", ""),
-    ("measure", "24 check"),
-    ("measure_proof", "18 20"),
+    ("lanes", ""),
+    ("measure", "16 18 20 22 24 check"),
+    ("measure_proof", "18 20 22"),
+    ("measure_circuits", "check"),
 ];
 
+#[derive(Args)]
+pub struct Options {
+    /// Also pack the comparison with sppark, built for this architecture, such as 90
+    #[arg(long, value_name = "ARCH")]
+    peers: Option<u32>,
+}
+
 /// Fills the folder anew.
-pub fn run() -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let root = commands::root();
     let manifest = root.join(BUILT).join("manifest.json");
     ensure!(
@@ -50,6 +65,9 @@ pub fn run() -> Result<()> {
         };
         bytes += pack(from, &bundle.join(name))?;
     }
+    if let Some(arch) = options.peers {
+        bytes += pack(&peers::build(&root, arch)?, &bundle.join("peers-cuda"))?;
+    }
     bytes += fs::copy(&manifest, bundle.join("manifest.json"))?;
     fs::write(bundle.join("run.sh"), script())?;
     println!(
@@ -66,18 +84,20 @@ pub fn run() -> Result<()> {
 
 /// The names and places of the executables.
 fn build() -> Result<Vec<(String, PathBuf)>> {
-    let mut command = commands::parse(BUILD)?;
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(output.status.success(), "{command:?}: {}", output.status);
     let mut found = Vec::new();
-    for message in Message::parse_stream(&output.stdout[..]) {
-        if let Message::CompilerArtifact(artifact) = message?
-            && let Some(executable) = artifact.executable
-        {
-            found.push((artifact.target.name, executable.into_std_path_buf()));
+    for build in BUILDS {
+        let mut command = commands::parse(build)?;
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        ensure!(output.status.success(), "{command:?}: {}", output.status);
+        for message in Message::parse_stream(&output.stdout[..]) {
+            if let Message::CompilerArtifact(artifact) = message?
+                && let Some(executable) = artifact.executable
+            {
+                found.push((artifact.target.name, executable.into_std_path_buf()));
+            }
         }
     }
     Ok(found)

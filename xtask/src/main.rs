@@ -34,7 +34,7 @@ enum Verb {
     /// Builds the GPU kernels, which the next build of the programs embeds
     BuildKernels(build_kernels::Options),
     /// Packs the CUDA backend's tests and measurements for a machine without a toolchain
-    DeviceBundle,
+    DeviceBundle(device_bundle::Options),
     /// Calls the daemon with Python's grpcio: every call, the four kinds, over a unix socket and TCP
     GrpcClient,
 }
@@ -57,7 +57,7 @@ fn run_verb() -> Result<ExitCode> {
         Verb::Fuzz(options) => fuzz::run(&options)?,
         Verb::Bench(options) => bench::run(&options)?,
         Verb::BuildKernels(options) => build_kernels::run(&options)?,
-        Verb::DeviceBundle => device_bundle::run()?,
+        Verb::DeviceBundle(options) => device_bundle::run(&options)?,
         Verb::GrpcClient => grpc_client::run()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,8 @@ use crate::commands::{self, TEST};
 
 /// The tests with generated cases, with more of them. The selection is that of the tests, so nothing is built again.
 pub const PROPERTIES: &str = "PROPTEST_CASES=400 cargo test --release --workspace \
-    --test equals_synthesis --test templates --test equals_bellperson --test keygen --test conformance --test bad_input --test proofs \
+    --test equals_synthesis --test equals_bellpepper --test gadgets --test poseidon --test templates \
+    --test equals_bellperson --test keygen --test conformance --test bad_input --test proofs \
     --test model --test leases";
 
 /// Each step is a command that can be run by hand just as it stands here.

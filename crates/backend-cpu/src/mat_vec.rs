@@ -26,12 +26,10 @@ impl MatVec for CpuBackend {
         witness: &Self::Witness,
     ) -> Result<Evaluations<Vec<Fr>>, BackendError> {
         let shape = matrices.shape;
-        let mut a = zeros(shape.domain());
-        matrices.evaluate(Matrix::A, witness, &mut a)?;
+        let (mut a, mut b) = (zeros(shape.domain()), zeros(shape.domain()));
+        matrices.evaluate([Matrix::A, Matrix::B], witness, [&mut a, &mut b])?;
         // The row of input i is input_i * 0 = 0, so B stays zero there.
         a[shape.constraints..shape.rows()].copy_from_slice(witness.inputs());
-        let mut b = zeros(shape.domain());
-        matrices.evaluate(Matrix::B, witness, &mut b)?;
         Ok(Evaluations { a, b })
     }
 }

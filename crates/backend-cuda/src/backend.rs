@@ -1,4 +1,4 @@
-//! The backend itself: a device's stream and the constants that its kernels read.
+//! The backend itself: a lane of a device, and what the device's lanes share.
 
 use std::sync::Arc;
 
@@ -6,47 +6,76 @@ use cuzk_backend::{Backend, BackendError, Vectors};
 use cuzk_curve::Fr;
 use cuzk_gpu::{Device, GpuError, Stream};
 
+use crate::error::failure;
 use crate::memory::{Vector, elements, elements_mut};
 use crate::ntt::Roots;
+use crate::{OpenError, fit};
 
-/// A CUDA device as a backend. Operations are queued on one stream; clones share it.
+/// A lane of a CUDA device as a backend: operations are queued on one stream, which clones share.
+///
+/// Keys, matrices and tables belong to the device. Any of its lanes reads them.
 #[derive(Clone, Debug)]
 pub struct CudaBackend {
     pub(crate) stream: Arc<Stream>,
     pub(crate) roots: Arc<Roots>,
+    resident: Arc<Stream>,
 }
 
 impl CudaBackend {
-    /// Opens the device of this ordinal and loads this program's kernels on it.
-    pub fn open(ordinal: usize) -> Result<Self, BackendError> {
-        let images = cuzk_kernels::images().map_err(|error| BackendError::Device {
-            device: format!("device {ordinal}"),
-            call: "load the kernels",
-            message: error.to_string(),
-        })?;
-        let device = Device::open(ordinal, images).map_err(failure)?;
-        let stream = Stream::new(device).map_err(failure)?;
-        let roots = Arc::new(Roots::new(&stream)?);
-        Ok(Self { stream, roots })
+    /// Opens the device of this ordinal and loads this program's kernels on it. It takes all memory that is free.
+    pub fn open(ordinal: usize) -> Result<Self, OpenError> {
+        Self::open_within(ordinal, None)
+    }
+
+    /// [`CudaBackend::open`] with at most `memory_bytes` of the device's memory, where that is given.
+    pub fn open_within(ordinal: usize, memory_bytes: Option<usize>) -> Result<Self, OpenError> {
+        let images = cuzk_kernels::images()?;
+        fit::fit(&cuzk_gpu::device(ordinal)?)?;
+        let device = Device::open(ordinal, images, memory_bytes)?;
+        let resident = Stream::resident(Arc::clone(&device))?;
+        let roots = Arc::new(Roots::new(&resident)?);
+        resident.synchronize()?;
+        Ok(Self {
+            stream: Stream::new(device)?,
+            roots,
+            resident,
+        })
+    }
+
+    /// Another lane of the same device: a stream of its own.
+    pub fn lane(&self) -> Result<Self, BackendError> {
+        self.another_lane().map_err(failure)
+    }
+
+    pub(crate) fn another_lane(&self) -> Result<Self, GpuError> {
+        Ok(Self {
+            stream: Stream::new(Arc::clone(self.device()))?,
+            ..self.clone()
+        })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        self.stream.device()
     }
 
     /// The stream on which this backend works.
     pub fn stream(&self) -> &Arc<Stream> {
         &self.stream
     }
-}
 
-/// A device's failure as the backend's.
-pub(crate) fn failure(error: GpuError) -> BackendError {
-    let (device, call) = match &error {
-        GpuError::Call { device, call, .. } => (format!("device {device}"), *call),
-        GpuError::NoKernel { device, name } => (format!("device {device}"), *name),
-        _ => ("CUDA".to_owned(), "open"),
-    };
-    BackendError::Device {
-        device,
-        call,
-        message: error.to_string(),
+    /// Makes something that every lane of the device reads.
+    pub(crate) fn resident<T>(
+        &self,
+        load: impl FnOnce(&Self) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
+        let loader = Self {
+            stream: Arc::clone(&self.resident),
+            ..self.clone()
+        };
+        let loaded = load(&loader);
+        loader.stream.synchronize().map_err(failure)?;
+        loaded
     }
 }
 

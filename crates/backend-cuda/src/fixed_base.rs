@@ -5,7 +5,7 @@ use cuzk_curve::{Fr, Group};
 use cuzk_gpu::{Argument, Buffer, Grid};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{coordinates, coordinates_to_words, elements};
 use crate::msm::{affine_words, kernels};
 
@@ -13,8 +13,10 @@ use crate::msm::{affine_words, kernels};
 const WINDOWS: u32 = 32;
 /// Scalars that a thread multiplies.
 const BATCH: usize = 8;
-/// Scalars of a launch at most, which bounds the memory.
-const PART: usize = 1 << 22;
+/// Scalars of a launch at most.
+const MAX_PART: usize = 1 << 22;
+/// The part of the free memory that a launch's scalars and points may take.
+const MEMORY: usize = 4;
 
 impl CudaBackend {
     fn multiply_part<G: Group>(
@@ -81,7 +83,9 @@ impl FixedBase for CudaBackend {
         }
         .map_err(failure)?;
         let mut out = Vec::with_capacity(scalars.len());
-        for part in scalars.chunks(PART) {
+        let each = size_of::<Fr>() + words * size_of::<u64>();
+        let part = (self.device().memory().0 / MEMORY / each).clamp(1, MAX_PART);
+        for part in scalars.chunks(part) {
             self.multiply_part::<G>(&table, part, &mut out)?;
         }
         Ok(out)

@@ -1,20 +1,20 @@
 //! A·w and B·w from matrices in the device's memory.
 
+mod blocks;
+
 use std::sync::Arc;
 
 use cuzk_backend::{BackendError, Evaluations, MatVec};
 use cuzk_curve::Fr;
 use cuzk_gpu::{Argument, Buffer, Grid};
-use cuzk_r1cs::{Column, CompactR1cs, Matrix, PackedWitness, Shape};
+use cuzk_r1cs::{CompactR1cs, PackedWitness, Shape};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{Element, Vector, elements};
+use blocks::{BlockRows, Blocks, Instance};
 
-/// Marks a column that is an aux variable whose value is a bit.
-const BIT: u32 = 1 << 31;
-
-/// A circuit's A and B as rows of terms.
+/// A circuit's A and B as blocks of rows and their places.
 #[derive(Debug)]
 pub struct Matrices {
     shape: Shape,
@@ -22,6 +22,14 @@ pub struct Matrices {
     coefficients: Buffer<Element>,
     a: DeviceRows,
     b: DeviceRows,
+    /// A row, the first of a block's rows, an aux variable, and the first slot of an instance.
+    instances: Buffer<[u32; 4]>,
+    /// The variables behind the instances' slots.
+    variables: Buffer<u32>,
+    /// The instance of each tile's first row.
+    tiles: Buffer<u32>,
+    /// For each 32 aux variables which are of the field class, and the slot of the first that is.
+    classes: Buffer<[u32; 2]>,
 }
 
 /// Row i is `terms[starts[i]..starts[i + 1]]`, each a column and the index of its coefficient.
@@ -60,40 +68,23 @@ pub(crate) fn length(what: &'static str, wanted: usize, found: usize) -> Result<
     })
 }
 
+/// For each 32 aux variables which are of the field class, and the slot of the first that is.
+fn classes(r1cs: &CompactR1cs) -> Vec<[u32; 2]> {
+    let mut slot = r1cs.shape.inputs as u32;
+    let class = |word| {
+        let class = [word, slot];
+        slot += word.count_ones();
+        class
+    };
+    let words = halves(r1cs.field_class.bits().words());
+    words.into_iter().map(class).collect()
+}
+
 impl CudaBackend {
-    /// Expands a matrix into rows of terms that name places in the packed witness.
-    fn load_rows(&self, r1cs: &CompactR1cs, matrix: Matrix) -> Result<DeviceRows, BackendError> {
-        for (what, found) in [
-            ("slots of the witness", r1cs.slots()),
-            ("aux of the witness", r1cs.shape.aux),
-        ] {
-            // The highest bit of a column says which of the two it is.
-            length(what, found.min(BIT as usize), found)?;
-        }
-        let constraints = r1cs.shape.constraints;
-        let mut starts = Vec::with_capacity(constraints + 1);
-        let mut terms = Vec::with_capacity(r1cs.matrices.terms(matrix) as usize);
-        r1cs.matrices.for_each_row(matrix, 0..constraints, |row| {
-            starts.push(terms.len() as u32);
-            terms.extend(row.iter().map(|term| {
-                let column = match r1cs.place(term.column) {
-                    Column::Dense(slot) => slot,
-                    Column::Sparse(bit) => bit | BIT,
-                };
-                [column, term.coefficient]
-            }));
-            Ok(())
-        })?;
-        length(
-            "terms that fit in 32 bits",
-            terms.len() & u32::MAX as usize,
-            terms.len(),
-        )?;
-        starts.push(terms.len() as u32);
-        length("rows of a matrix", constraints, starts.len() - 1)?;
+    fn load_rows(&self, rows: &BlockRows) -> Result<DeviceRows, BackendError> {
         Ok(DeviceRows {
-            starts: self.stream.upload(&starts).map_err(failure)?,
-            terms: self.stream.upload(&terms).map_err(failure)?,
+            starts: self.stream.upload(&rows.starts).map_err(failure)?,
+            terms: self.stream.upload(&rows.terms).map_err(failure)?,
         })
     }
 
@@ -110,10 +101,14 @@ impl CudaBackend {
             .map_err(failure)?;
         let count = matrices.shape.constraints;
         let arguments = [
+            (&matrices.tiles).into(),
+            (&matrices.instances).into(),
+            (&matrices.variables).into(),
             (&rows.starts).into(),
             (&rows.terms).into(),
             (count as u32).into(),
             (&matrices.coefficients).into(),
+            (&matrices.classes).into(),
             (&witness.slots).into(),
             (&witness.bits).into(),
             (&witness.escaped).into(),
@@ -121,13 +116,10 @@ impl CudaBackend {
             (witness.escapes.len() as u32).into(),
             Argument::from(&out),
         ];
-        // SAFETY: every column and coefficient was held against these lengths when the matrices were loaded, and the
-        // witness has the lengths of the shape.
-        unsafe {
-            self.stream
-                .launch("matvec_rows", Grid::over(count, 256), &arguments)
-        }
-        .map_err(failure)?;
+        let grid = Grid::over(count, blocks::TILE as u32);
+        // SAFETY: every column and coefficient was held against these lengths when the blocks were made, and the witness
+        // has the lengths of the shape.
+        unsafe { self.stream.launch("matvec_rows", grid, &arguments) }.map_err(failure)?;
         Ok(out)
     }
 }
@@ -137,13 +129,22 @@ impl MatVec for CudaBackend {
     type Witness = Witness;
 
     fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Matrices, BackendError> {
+        let blocks = Blocks::new(&r1cs)?;
+        let instances: Vec<[u32; 4]> = blocks.instances.iter().map(Instance::words).collect();
         let coefficients = elements(&r1cs.coefficients);
-        Ok(Matrices {
-            shape: r1cs.shape,
-            slots: r1cs.slots(),
-            coefficients: self.stream.upload(coefficients).map_err(failure)?,
-            a: self.load_rows(&r1cs, Matrix::A)?,
-            b: self.load_rows(&r1cs, Matrix::B)?,
+        self.resident(|loader| {
+            let stream = &loader.stream;
+            Ok(Matrices {
+                shape: r1cs.shape,
+                slots: r1cs.slots(),
+                coefficients: stream.upload(coefficients).map_err(failure)?,
+                a: loader.load_rows(&blocks.a)?,
+                b: loader.load_rows(&blocks.b)?,
+                instances: stream.upload(&instances).map_err(failure)?,
+                variables: stream.upload(&blocks.slots).map_err(failure)?,
+                tiles: stream.upload(&blocks.tiles).map_err(failure)?,
+                classes: stream.upload(&classes(&r1cs)).map_err(failure)?,
+            })
         })
     }
 

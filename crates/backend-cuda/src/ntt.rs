@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use cuzk_backend::{BackendError, Evaluations, Ntt, Transform};
 use cuzk_curve::Fr;
-use cuzk_gpu::{Argument, Buffer, Grid, Stream};
+use cuzk_gpu::{Argument, Buffer, GpuError, Grid, Stream};
 use ff::{Field, PrimeField};
 
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{Element, Vector, element};
 
 /// The largest domain: the kernels' tables hold powers of the root of unity of this order.
@@ -44,7 +44,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    pub(crate) fn new(stream: &Arc<Stream>) -> Result<Self, BackendError> {
+    pub(crate) fn new(stream: &Arc<Stream>) -> Result<Self, GpuError> {
         let root = Fr::ROOT_OF_UNITY.pow_vartime([1 << (Fr::S - MAX_LOG_SIZE)]);
         let generator = Fr::MULTIPLICATIVE_GENERATOR;
         Ok(Self {
@@ -55,7 +55,7 @@ impl Roots {
 }
 
 impl Direction {
-    fn new(stream: &Arc<Stream>, root: Fr, generator: Fr) -> Result<Self, BackendError> {
+    fn new(stream: &Arc<Stream>, root: Fr, generator: Fr) -> Result<Self, GpuError> {
         let tile_root = root.pow_vartime([1 << (MAX_LOG_SIZE - LOG_TILE)]);
         Ok(Self {
             tile: powers(stream, tile_root, 1 << LOG_TILE)?,
@@ -66,7 +66,7 @@ impl Direction {
 }
 
 impl Powers {
-    fn new(stream: &Arc<Stream>, base: Fr) -> Result<Self, BackendError> {
+    fn new(stream: &Arc<Stream>, base: Fr) -> Result<Self, GpuError> {
         let step = base.pow_vartime([1 << LOG_SPLIT]);
         Ok(Self {
             low: powers(stream, base, 1 << LOG_SPLIT)?,
@@ -75,15 +75,15 @@ impl Powers {
     }
 }
 
-fn powers(stream: &Arc<Stream>, base: Fr, count: usize) -> Result<Buffer<Element>, BackendError> {
-    let out = stream.alloc(count).map_err(failure)?;
+fn powers(stream: &Arc<Stream>, base: Fr, count: usize) -> Result<Buffer<Element>, GpuError> {
+    let out = stream.alloc(count)?;
     let arguments = [
         Argument::from(&out),
         (count as u32).into(),
         element(base).into(),
     ];
     // SAFETY: `out` holds `count` elements.
-    unsafe { stream.launch("fr_powers", Grid::over(count, 256), &arguments) }.map_err(failure)?;
+    unsafe { stream.launch("fr_powers", Grid::over(count, 256), &arguments) }?;
     Ok(out)
 }
 
@@ -101,10 +101,10 @@ struct Pass {
 
 /// The passes of a transform in decimation in frequency; in time they run backwards.
 fn passes(log_size: u32) -> Vec<Pass> {
-    let count = if log_size <= LOG_TILE {
-        1
-    } else {
-        log_size.div_ceil(MAX_LOG_RADIX)
+    let count = match log_size {
+        0 => 0,
+        1..=LOG_TILE => 1,
+        _ => log_size.div_ceil(MAX_LOG_RADIX),
     };
     let mut log_block = log_size;
     let pass = |index| {
@@ -167,6 +167,12 @@ impl CudaBackend {
         unsafe { self.stream.launch(kernel, grid, &arguments) }.map_err(failure)
     }
 
+    /// The values on the subgroup in bit-reversed order: [`Transform::Forward`] without its last permutation.
+    pub fn forward_to_reversed(&self, vector: &mut Vector) -> Result<(), BackendError> {
+        log_size(vector.0.len())?;
+        self.in_frequency(&vector.0, &self.roots.forward)
+    }
+
     /// Natural to bit-reversed order.
     fn in_frequency(
         &self,
@@ -184,6 +190,12 @@ impl CudaBackend {
         let passes = passes(data.len().trailing_zeros());
         let mut backwards = passes.into_iter().rev();
         backwards.try_for_each(|pass| self.pass("ntt_time", data, pass, direction))
+    }
+
+    /// [`Transform::Forward`] that leaves the values in bit-reversed order: what a pointwise product needs no more.
+    pub fn ntt_to_reversed(&self, vector: &mut Vector) -> Result<(), BackendError> {
+        log_size(vector.0.len())?;
+        self.in_frequency(&vector.0, &self.roots.forward)
     }
 
     fn reverse(&self, data: &Buffer<Element>) -> Result<(), BackendError> {

@@ -364,7 +364,10 @@ fn queries<B: Backend, G: Group>(
     witness: &Arc<PackedWitness>,
     rng: &mut impl RngCore,
 ) -> Check {
-    let (shape, density) = (r1cs.shape, &r1cs.density);
+    let density = r1cs
+        .density()
+        .map_err(|e| failed("density", r1cs.shape.aux)(e.into()))?;
+    let shape = r1cs.shape;
     for (case, set) in [
         ("A query", density.a(shape)),
         ("B query", density.b()),

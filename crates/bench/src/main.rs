@@ -16,7 +16,7 @@ use anyhow::{Context, ensure};
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
-use crate::measure::{MEASUREMENTS, Measured, Measurement, Side};
+use crate::measure::{FULL_SIZE, MEASUREMENTS, Measured, Measurement, Side};
 use crate::workshop::Workshop;
 
 // A crate that is only listed in Cargo.toml is not linked; this line links the proof types.
@@ -30,6 +30,9 @@ struct Args {
     /// Measure only what has one of these names, or a name that begins so.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Measure witnesses of 32 GiB sectors too: minutes and gigabytes.
+    #[arg(long)]
+    full_size: bool,
     /// The folder for payloads, keys and compiled circuits; a temporary one by default.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
@@ -59,10 +62,12 @@ enum Task {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    ours: f64,
-    peer: f64,
-    ratio: f64,
+    ours: Option<f64>,
+    peer: Option<f64>,
+    ratio: Option<f64>,
     unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -91,19 +96,20 @@ fn compare(args: &Args) -> anyhow::Result<()> {
                 .any(|name| m.name.starts_with(name.as_str()))
     };
     let mut rows = Vec::new();
-    for measurement in MEASUREMENTS.iter().filter(chosen) {
+    let full_size = if args.full_size { FULL_SIZE } else { &[] };
+    for measurement in MEASUREMENTS.iter().chain(full_size).filter(chosen) {
         eprintln!("{}", measurement.name);
         child(&["prepare"], work, measurement.name, &[])?;
         let ours = side(work, measurement.name, "ours")?;
         let peer = side(work, measurement.name, "peer")?;
         rows.push(row(
             measurement.name.to_owned(),
-            ours.seconds,
-            peer.seconds,
-            "s",
+            ours.value,
+            peer.value,
+            measurement.unit(),
         ));
         if measurement.memory {
-            let mebibytes = |m: &Measured| m.peak_bytes as f64 / f64::from(1 << 20);
+            let mebibytes = |m: &Measured| Some(m.peak_bytes as f64 / f64::from(1 << 20));
             let name = format!("{}-peak", measurement.name);
             rows.push(row(name, mebibytes(&ours), mebibytes(&peer), "MiB"));
         }
@@ -113,25 +119,25 @@ fn compare(args: &Args) -> anyhow::Result<()> {
 }
 
 /// A ratio above 1 says how much better ours is.
-fn row(name: String, ours: f64, peer: f64, unit: &'static str) -> Row {
+fn row(name: String, ours: Option<f64>, peer: Option<f64>, unit: &'static str) -> Row {
     Row {
         name,
         ours,
         peer,
-        ratio: peer / ours,
+        ratio: ours.zip(peer).map(|(ours, peer)| peer / ours),
         unit,
+        note: ours.is_none().then_some("there is no direct witness"),
     }
 }
 
 fn side(work: &Path, name: &str, side: &str) -> anyhow::Result<Measured> {
     let output = child(&["measure"], work, name, &[side])?;
     let measured: Measured = serde_json::from_slice(&output)?;
-    eprintln!(
-        "  {side}: {:.3} s (median of {}), peak {} MiB",
-        measured.seconds,
-        measured.runs,
-        measured.peak_bytes >> 20
-    );
+    let value = measured
+        .value
+        .map_or("absent".to_owned(), |v| format!("{v:.6}"));
+    let (runs, peak) = (measured.runs, measured.peak_bytes >> 20);
+    eprintln!("  {side}: {value} (median of {runs}), peak {peak} MiB");
     Ok(measured)
 }
 

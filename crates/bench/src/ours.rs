@@ -2,42 +2,40 @@
 
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_cs_recording::RecordingCS;
-use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::zeros;
 use cuzk_groth16::{Blinding, Prover, keygen};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_proof_api::{Job, by_id};
-use cuzk_r1cs::{Assignment, Matrix};
-use cuzk_synth::Kind;
+use cuzk_proof_api::{Job, Standing, Witnesses, by_closures, by_id};
+use cuzk_r1cs::Matrix;
 use rand_core::OsRng;
 
-use crate::measure::seconds;
+use crate::measure::{Measurement, seconds};
 use crate::workshop::{Workshop, circuit};
 
-fn assignment(job: &dyn Job) -> anyhow::Result<Assignment> {
-    let mut cs = WitnessCS::default();
-    job.circuit(0)?.witness(&mut cs)?;
-    Ok(cs.into_assignment())
+fn job(workshop: &Workshop, what: &Measurement) -> anyhow::Result<Box<dyn Job>> {
+    Ok(by_id(what.kind.name())?.decode(&workshop.request(what)?)?)
 }
 
 /// Payload to verified proof, opening the key and the compiled circuit on the way.
-pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
-    let request = workshop.request(kind)?;
+///
+/// The direct witness stands validated, as it does for every proof after a circuit's first.
+pub fn prove(workshop: &Workshop, what: &Measurement) -> anyhow::Result<f64> {
+    let request = workshop.request(what)?;
     seconds(|| {
-        let job = by_id(kind.name())?.decode(&request)?;
-        let key = Parameters::open(&workshop.params_path(kind))?;
-        let pce = workshop.pce(kind)?;
+        let job = by_id(what.kind.name())?.decode(&request)?;
+        let key = Parameters::open(&workshop.params_path(what))?;
+        let pce = workshop.pce(what)?;
         let prover = Prover::new(CpuBackend, &pce, &key)?;
-        let witness = pce.pack(assignment(&*job)?)?;
+        let witness = Witnesses::new(pce.r1cs(), Standing::Validated).make(&*job, 0)?;
         let pending = prover.start(witness, Blinding::random(&mut OsRng))?;
         Ok(pending.finish()?.to_bytes())
     })
 }
 
 /// Blank circuit to a key on disk.
-pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
-    let (proof_type, circuit) = circuit(kind)?;
+pub fn keygen(what: &Measurement) -> anyhow::Result<f64> {
+    let (proof_type, circuit) = circuit(what)?;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("key.params");
     seconds(|| {
@@ -52,31 +50,46 @@ pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
 /// Packed witness to a and b, on one thread.
 pub fn evaluate(
     workshop: &Workshop,
-    kind: Kind,
+    what: &Measurement,
 ) -> anyhow::Result<impl FnMut() -> anyhow::Result<f64>> {
-    let job = by_id(kind.name())?.decode(&workshop.request(kind)?)?;
-    let pce = workshop.pce(kind)?;
-    let witness = pce.pack(assignment(&*job)?)?;
+    let pce = workshop.pce(what)?;
+    let witness = pce.pack(by_closures(&*job(workshop, what)?, 0)?)?;
     Ok(move || {
         seconds(|| {
-            let mut a = zeros(pce.shape.constraints);
+            let rows = pce.shape.constraints;
+            let (mut a, mut b) = (zeros(rows), zeros(rows));
+            let matrices = [Matrix::A, Matrix::B];
             pce.r1cs()
-                .evaluate_single_threaded(Matrix::A, &witness, &mut a)?;
-            let mut b = zeros(pce.shape.constraints);
-            pce.r1cs()
-                .evaluate_single_threaded(Matrix::B, &witness, &mut b)?;
+                .evaluate_single_threaded(matrices, &witness, [&mut a, &mut b])?;
             Ok((a, b))
         })
     })
 }
 
-/// Payload to assignment.
-pub fn witness(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
-    let job = by_id(kind.name())?.decode(&workshop.request(kind)?)?;
-    let circuit = job.circuit(0)?;
-    seconds(|| {
-        let mut cs = WitnessCS::default();
-        circuit.witness(&mut cs)?;
-        Ok(cs.into_assignment())
+/// Decoded payload to assignment, directly; None where there is no direct way.
+pub fn witness(
+    workshop: &Workshop,
+    what: &Measurement,
+) -> anyhow::Result<impl FnMut() -> anyhow::Result<Option<f64>>> {
+    let job = job(workshop, what)?;
+    Ok(move || {
+        let mut found = false;
+        let seconds = seconds(|| {
+            let witness = job.direct_witness(0)?;
+            found = witness.is_some();
+            Ok(witness)
+        })?;
+        Ok(found.then_some(seconds))
     })
+}
+
+/// Bytes of the compiled circuit's file.
+pub fn size(workshop: &Workshop, what: &Measurement) -> anyhow::Result<f64> {
+    let path = workshop.cache().path(workshop.pce(what)?.hash);
+    Ok(path.metadata()?.len() as f64)
+}
+
+/// Bytes of the matrices as a coefficient of 32 bytes and a column of 4 for each non-zero.
+pub fn plain_size(workshop: &Workshop, what: &Measurement) -> anyhow::Result<f64> {
+    Ok(36.0 * workshop.pce(what)?.terms() as f64)
 }

@@ -11,16 +11,16 @@ use cuzk_synth::Kind;
 use cuzk_testing::oracle::FullSynthesis;
 use rand_core::OsRng;
 
-use crate::measure::seconds;
+use crate::measure::{Measurement, seconds};
 use crate::workshop::{Workshop, circuit};
 
 /// Shows the circuit of a request's first partition to a visitor.
 fn visit<V: CircuitVisitor>(
-    kind: Kind,
+    what: &Measurement,
     request: &Request,
     visitor: V,
 ) -> anyhow::Result<V::Output> {
-    Ok(match kind {
+    Ok(match what.kind {
         Kind::PoRep => cuzk_proof_porep::visit_circuit(request, 0, visitor)?,
         Kind::WindowPost => cuzk_proof_window_post::visit_circuit(request, 0, visitor)?,
         Kind::WinningPost => cuzk_proof_winning_post::visit_circuit(request, 0, visitor)?,
@@ -43,10 +43,10 @@ impl CircuitVisitor for Prove<'_> {
 }
 
 /// Payload to proof, with the key mapped as Filecoin maps it.
-pub fn prove(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
-    let request = workshop.request(kind)?;
-    let params = workshop.params_path(kind);
-    seconds(|| visit(kind, &request, Prove(&params))?)
+pub fn prove(workshop: &Workshop, what: &Measurement) -> anyhow::Result<f64> {
+    let request = workshop.request(what)?;
+    let params = workshop.params_path(what);
+    seconds(|| visit(what, &request, Prove(&params))?)
 }
 
 struct Keygen;
@@ -62,11 +62,11 @@ impl CircuitVisitor for Keygen {
 }
 
 /// Blank circuit to a key in memory.
-pub fn keygen(kind: Kind) -> anyhow::Result<f64> {
-    let (_, circuit) = circuit(kind)?;
+pub fn keygen(what: &Measurement) -> anyhow::Result<f64> {
+    let (_, circuit) = circuit(what)?;
     seconds(|| {
         let id = circuit.id;
-        match kind {
+        match what.kind {
             Kind::PoRep => cuzk_proof_porep::visit_blank(id, Keygen)?,
             Kind::WindowPost => cuzk_proof_window_post::visit_blank(id, Keygen)?,
             Kind::WinningPost => cuzk_proof_winning_post::visit_blank(id, Keygen)?,
@@ -86,8 +86,8 @@ impl CircuitVisitor for Evaluate {
 }
 
 /// Circuit to inputs, aux, a, b and c, as bellperson's private proving assignment computes them, on one thread.
-pub fn evaluate(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
-    visit(kind, &workshop.request(kind)?, Evaluate)?
+pub fn evaluate(workshop: &Workshop, what: &Measurement) -> anyhow::Result<f64> {
+    visit(what, &workshop.request(what)?, Evaluate)?
 }
 
 struct Witness;
@@ -105,6 +105,6 @@ impl CircuitVisitor for Witness {
 }
 
 /// Circuit to its assignment with bellperson's own witness constraint system.
-pub fn witness(workshop: &Workshop, kind: Kind) -> anyhow::Result<f64> {
-    visit(kind, &workshop.request(kind)?, Witness)?
+pub fn witness(workshop: &Workshop, what: &Measurement) -> anyhow::Result<f64> {
+    visit(what, &workshop.request(what)?, Witness)?
 }

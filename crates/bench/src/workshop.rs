@@ -8,7 +8,7 @@ use cuzk_cs_recording::RecordingCS;
 use cuzk_groth16::keygen;
 use cuzk_pce::{Cache, Pce};
 use cuzk_proof_api::{CircuitSpec, ProofType, Request, by_id};
-use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
+use cuzk_synth::{Options, Payload, synthetic};
 use rand_core::OsRng;
 
 use crate::measure::{Measurement, Work};
@@ -27,22 +27,23 @@ impl Workshop {
     }
 
     /// Makes the files that a measurement reads, where absent.
-    pub fn prepare(&self, measurement: &Measurement) -> anyhow::Result<()> {
+    pub fn prepare(&self, what: &Measurement) -> anyhow::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let kind = measurement.kind;
-        if !self.payload_path(kind).is_file() {
-            let payload = synthetic(kind, SectorSize::KIB_2, &Options::default())?;
-            fs::write(self.payload_path(kind), payload.to_json())?;
+        if !self.payload_path(what).is_file() {
+            let payload = synthetic(what.kind, what.size, &Options::default())?;
+            fs::write(self.payload_path(what), payload.to_json())?;
         }
-        let (proof_type, circuit) = circuit(kind)?;
+        if matches!(what.work, Work::Witness | Work::WitnessScaling) {
+            return Ok(());
+        }
+        let (proof_type, circuit) = circuit(what)?;
         if self.cache().find(circuit.id)?.is_none() {
             let mut cs = RecordingCS::default();
             proof_type.blank(circuit.id)?.record(&mut cs)?;
             self.cache().put(circuit.id, &Pce::compile(cs.finish()?)?)?;
         }
-        if measurement.work == Work::Prove && !self.params_path(kind).is_file() {
-            let pce = self.pce(kind)?;
-            let params = self.params_path(kind);
+        if what.work == Work::Prove && !self.params_path(what).is_file() {
+            let (pce, params) = (self.pce(what)?, self.params_path(what));
             keygen::write(&CpuBackend, &pce, &params, &mut OsRng, &mut |_| {})?;
         }
         Ok(())
@@ -53,36 +54,36 @@ impl Workshop {
         Cache::new(self.folder.join("pce"))
     }
 
-    /// The compiled circuit of a proof type.
-    pub fn pce(&self, kind: Kind) -> anyhow::Result<Pce> {
-        let (_, circuit) = circuit(kind)?;
+    /// The compiled circuit of a measurement.
+    pub fn pce(&self, what: &Measurement) -> anyhow::Result<Pce> {
+        let (_, circuit) = circuit(what)?;
         let found = self.cache().find(circuit.id)?;
-        found.ok_or_else(|| anyhow::anyhow!("{kind} was not prepared"))
+        found.ok_or_else(|| anyhow::anyhow!("{} was not prepared", circuit.id))
     }
 
-    /// The proving key of a proof type.
-    pub fn params_path(&self, kind: Kind) -> PathBuf {
-        self.folder.join(format!("{kind}.params"))
+    /// The proving key of a measurement.
+    pub fn params_path(&self, what: &Measurement) -> PathBuf {
+        self.folder
+            .join(format!("{}-{}.params", what.kind, what.size))
     }
 
-    /// The payload of a proof type as a request.
-    pub fn request(&self, kind: Kind) -> anyhow::Result<Request> {
-        let payload = Payload::from_json(&fs::read(self.payload_path(kind))?)?;
+    /// The payload of a measurement as a request.
+    pub fn request(&self, what: &Measurement) -> anyhow::Result<Request> {
+        let payload = Payload::from_json(&fs::read(self.payload_path(what))?)?;
         Ok(payload.into_request())
     }
 
-    fn payload_path(&self, kind: Kind) -> PathBuf {
-        self.folder.join(format!("{kind}.json"))
+    fn payload_path(&self, what: &Measurement) -> PathBuf {
+        self.folder
+            .join(format!("{}-{}.json", what.kind, what.size))
     }
 }
 
-/// The 2 KiB circuit of a proof type.
-pub fn circuit(kind: Kind) -> anyhow::Result<(&'static dyn ProofType, CircuitSpec)> {
-    let proof_type = by_id(kind.name())?;
-    let spec = proof_type
-        .circuits()
-        .iter()
-        .find(|spec| spec.sector_bytes == 2048);
-    let spec = spec.ok_or_else(|| anyhow::anyhow!("{kind} has no 2 KiB circuit"))?;
-    Ok((proof_type, *spec))
+/// The circuit of a measurement.
+pub fn circuit(what: &Measurement) -> anyhow::Result<(&'static dyn ProofType, CircuitSpec)> {
+    let proof_type = by_id(what.kind.name())?;
+    let fits = |spec: &&CircuitSpec| spec.sector_bytes == what.size.bytes();
+    let spec = proof_type.circuits().iter().find(fits);
+    let missing = || anyhow::anyhow!("{} has no circuit for {}", what.kind, what.size);
+    Ok((proof_type, *spec.ok_or_else(missing)?))
 }

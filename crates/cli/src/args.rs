@@ -2,11 +2,13 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use cuzk_synth::{Kind, SectorSize};
 
+use crate::backend::{BackendChoice, Bytes};
 use crate::daemon_args;
 
 const AFTER_HELP: &str = "\
@@ -17,7 +19,8 @@ Exit codes:
   3  an input is wrong (a payload, key, PCE or proof file)
   4  a proof or a witness does not hold
   5  a key is missing
-  6  no daemon answers, or it does not take the call
+  6  a GPU that was asked for cannot be used
+  7  no daemon answers, or it does not take the call
 
 Files:
   Keys lie in --params, else in $FIL_PROOFS_PARAMETER_CACHE, else in the user's cache folder under cuzk/params.
@@ -28,6 +31,7 @@ Examples:
   cuzk demo --kind winning-post --json         one of them, as JSON
   cuzk synth --kind porep --sector-size 32GiB --out payloads
   cuzk prove payloads/porep-32g.json --out proof.bin
+  cuzk prove payloads/porep-32g.json --out proof.bin --backend cuda:0
   cuzk verify payloads/porep-32g.json proof.bin
   cuzk inspect proof.bin
   cuzk serve --listen unix:///run/cuzk/cuzk.sock
@@ -71,9 +75,14 @@ pub enum Command {
     /// Make a development key for a circuit. Whoever makes a key can forge proofs: never use one in production.
     Keygen(Keygen),
     /// Record a circuit's constraints once and keep them for all its proofs.
+    ///
+    /// Several circuits are compiled one after the other and each is kept as soon as it is done, so a run that was
+    /// interrupted goes on with the first that is missing.
     Compile(Compile),
     /// Prove a payload; every proof is verified before it is written.
     Prove(Prove),
+    /// List the CUDA devices: ordinal, name, PCI bus id, architecture, memory, and whether this program runs on them.
+    Devices,
     /// Verify the proof of a payload.
     Verify(Verify),
     /// Say what a file is and what is wrong with it: .params, .vk, PCE, proof or payload.
@@ -119,6 +128,17 @@ pub struct PceFolder {
     pub pce: Option<PathBuf>,
 }
 
+/// Where to compute.
+#[derive(clap::Args, Debug, Clone)]
+pub struct BackendArgs {
+    /// Where to compute: auto, cpu, cuda (all devices) or cuda:0,1 (these).
+    #[arg(long, value_name = "BACKEND", default_value = "auto")]
+    pub backend: BackendChoice,
+    /// Use at most so much memory of each device, such as 8GiB; by default all that is free.
+    #[arg(long, value_name = "BYTES")]
+    pub device_memory: Option<Bytes>,
+}
+
 /// Which circuit.
 #[derive(clap::Args, Debug, Clone)]
 #[group(required = true, multiple = true)]
@@ -134,6 +154,51 @@ pub struct CircuitChoice {
     pub sector_size: Option<SectorSize>,
 }
 
+/// Which circuits.
+#[derive(clap::Args, Debug, Clone)]
+#[group(required = true, multiple = true)]
+pub struct CircuitsChoice {
+    /// A circuit by name, such as porep-2k or wpost-32g.
+    #[arg(long, conflicts_with_all = ["kind", "sector_size"])]
+    pub circuit: Option<String>,
+    /// A proof type: porep, window-post, winning-post, snap, or all of them.
+    #[arg(long, requires = "sector_size")]
+    pub kind: Option<OrAll<Kind>>,
+    /// The size of a sector: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB, or all of them.
+    #[arg(long, requires = "kind")]
+    pub sector_size: Option<OrAll<SectorSize>>,
+}
+
+/// One, or `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrAll<T> {
+    /// All there are.
+    All,
+    /// This one.
+    One(T),
+}
+
+impl<T: Copy> OrAll<T> {
+    /// Which of all.
+    pub fn of(self, all: &[T]) -> Vec<T> {
+        match self {
+            Self::All => all.to_vec(),
+            Self::One(one) => vec![one],
+        }
+    }
+}
+
+impl<T: FromStr> FromStr for OrAll<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        match text {
+            "all" => Ok(Self::All),
+            one => one.parse().map(Self::One),
+        }
+    }
+}
+
 /// `cuzk demo`.
 #[derive(clap::Args, Debug)]
 pub struct Demo {
@@ -146,6 +211,8 @@ pub struct Demo {
     /// Keep payloads and proofs in this folder, and put keys there instead of the usual one.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub backend: BackendArgs,
     #[command(flatten)]
     pub params: ParamsFolder,
     #[command(flatten)]
@@ -184,6 +251,8 @@ pub struct Keygen {
     pub params: ParamsFolder,
     #[command(flatten)]
     pub pce: PceFolder,
+    #[command(flatten)]
+    pub backend: BackendArgs,
     /// Replace a key that is there.
     #[arg(long)]
     pub force: bool,
@@ -196,7 +265,7 @@ pub struct Keygen {
 #[derive(clap::Args, Debug)]
 pub struct Compile {
     #[command(flatten)]
-    pub choice: CircuitChoice,
+    pub choice: CircuitsChoice,
     #[command(flatten)]
     pub pce: PceFolder,
     /// Record again even where the circuit is compiled.
@@ -222,6 +291,8 @@ pub struct Prove {
     /// Let the official vanilla verifier check the payload first, and check every constraint before proving.
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    pub backend: BackendArgs,
     #[command(flatten)]
     pub params: ParamsFolder,
     #[command(flatten)]

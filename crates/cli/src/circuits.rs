@@ -1,11 +1,14 @@
 //! Finding a circuit, and its compiled form.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use cuzk_cs_recording::RecordingCS;
 use cuzk_pce::{Cache, Pce};
 use cuzk_proof_api::{CircuitSpec, ProofType, by_circuit, by_id};
 use cuzk_synth::{Kind, SectorSize};
 
-use crate::args::CircuitChoice;
+use crate::args::{CircuitChoice, CircuitsChoice};
 use crate::console::{Console, Timed};
 use crate::failure::{USAGE, failure};
 
@@ -33,6 +36,25 @@ impl Circuit {
         let spec =
             spec.ok_or_else(|| failure(USAGE, format!("{kind} has no circuit for {size}")))?;
         Ok(Self { proof_type, spec })
+    }
+
+    /// What the command line chose, small sectors first.
+    pub fn all_chosen(choice: &CircuitsChoice) -> anyhow::Result<Vec<Self>> {
+        let (Some(kind), Some(size)) = (choice.kind, choice.sector_size) else {
+            return match &choice.circuit {
+                Some(id) => Ok(vec![Self::named(id)?]),
+                None => Err(failure(
+                    USAGE,
+                    "name a --circuit, or a --kind and a --sector-size",
+                )),
+            };
+        };
+        let kinds = kind.of(&Kind::ALL);
+        let sizes = size.of(&SectorSize::ALL);
+        sizes
+            .iter()
+            .flat_map(|&size| kinds.iter().map(move |&kind| Self::of(kind, size)))
+            .collect()
     }
 
     /// What the command line chose.
@@ -71,8 +93,10 @@ impl Circuit {
 
     /// Records the circuit and puts its compiled form in the cache.
     pub fn compile(&self, cache: &Cache, console: &Console) -> anyhow::Result<Timed<Pce>> {
-        console.step(&format!("{}: recording", self.spec.id), |bar| {
-            let mut cs = RecordingCS::default();
+        let constraints = Arc::new(AtomicUsize::new(0));
+        let what = format!("{}: recording", self.spec.id);
+        console.counted(&what, &constraints, |bar| {
+            let mut cs = RecordingCS::watched(Arc::clone(&constraints));
             self.proof_type.blank(self.spec.id)?.record(&mut cs)?;
             bar.set_message(format!("{}: compiling", self.spec.id));
             let pce = Pce::compile(cs.finish()?)?;

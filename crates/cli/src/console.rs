@@ -1,9 +1,14 @@
 //! What a person sees while work goes on. Results go to standard output, everything else to standard error.
 
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
+
+use crate::table::grouped;
 
 /// How to talk to whoever started the command.
 #[derive(Clone, Debug)]
@@ -56,6 +61,30 @@ impl Console {
         run: impl FnOnce(&ProgressBar) -> Result<T, E>,
     ) -> Result<Timed<T>, E> {
         let spinner = self.bar(ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}");
+        spinner.set_message(what.to_owned());
+        spinner.enable_steady_tick(Duration::from_millis(120));
+        finish(spinner, run)
+    }
+
+    /// Runs a step whose length is not known, under a spinner that says how many constraints there are so far.
+    pub fn counted<T, E>(
+        &self,
+        what: &str,
+        constraints: &Arc<AtomicUsize>,
+        run: impl FnOnce(&ProgressBar) -> Result<T, E>,
+    ) -> Result<Timed<T>, E> {
+        let spinner = self.bar(ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}");
+        let constraints = Arc::clone(constraints);
+        let count = move |_: &ProgressState, out: &mut dyn Write| {
+            let count = constraints.load(Ordering::Relaxed) as u64;
+            // A line that cannot be written is no reason to stop.
+            let _ = write!(out, "{} constraints", grouped(count));
+        };
+        let style = ProgressStyle::with_template("{spinner} {msg} {constraints} {elapsed}");
+        let spinner = match style {
+            Ok(style) => spinner.with_style(style.with_key("constraints", count)),
+            Err(_) => spinner,
+        };
         spinner.set_message(what.to_owned());
         spinner.enable_steady_tick(Duration::from_millis(120));
         finish(spinner, run)

@@ -19,7 +19,10 @@ pub const INVALID: u8 = 4;
 /// A key is missing.
 pub const MISSING_KEY: u8 = 5;
 /// No daemon answers, or it does not take the call.
-pub const NO_DAEMON: u8 = 6;
+pub const NO_DAEMON: u8 = 7;
+
+/// A device that was asked for cannot be used.
+pub const DEVICE: u8 = 6;
 
 /// An error with its own exit code.
 #[derive(Debug)]
@@ -73,6 +76,9 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             tonic::Code::InvalidArgument | tonic::Code::NotFound => INPUT,
             _ => NO_DAEMON,
         });
+    }
+    if let Some(ProofApiError::R1cs(error)) = cause.downcast_ref() {
+        return Some(r1cs_code(error));
     }
     let input = cause.is::<ProofApiError>() || cause.is::<ProofError>() || cause.is::<SynthError>();
     input.then_some(INPUT)

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use cuzk_backend_cpu::CpuBackend;
-use cuzk_groth16::keygen;
+use cuzk_backend::Backend;
+use cuzk_groth16::{Prover, keygen};
 use cuzk_params::{KeyFileKind, KeyStore, Parameters};
 use cuzk_pce::Pce;
 use rand_core::OsRng;
@@ -55,8 +55,27 @@ pub fn allowed(circuit: &Circuit, insecure: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Brings a circuit and its key to each backend, but to no more than there are partitions to prove.
+pub fn load<B: Backend + Clone>(
+    backends: &[B],
+    partitions: usize,
+    circuit: &Circuit,
+    pce: &Pce,
+    key: &Parameters,
+    console: &Console,
+) -> anyhow::Result<Vec<Prover<B>>> {
+    let what = format!("{}: bringing its key to the backend", circuit.spec.id);
+    let loaded = console.step(&what, |_| {
+        let used = backends.iter().take(partitions.max(1));
+        let provers = used.map(|backend| Prover::new(backend.clone(), pce, key));
+        provers.collect::<Result<_, _>>()
+    })?;
+    Ok(loaded.value)
+}
+
 /// Makes a development key and writes it to the store. `insecure` says that the caller knows what such a key is worth.
-pub fn make(
+pub fn make<B: Backend>(
+    backend: &B,
     circuit: &Circuit,
     pce: &Pce,
     store: &KeyStore,
@@ -70,7 +89,7 @@ pub fn make(
     let made = console.measured(&what, 1000, |bar| {
         std::fs::create_dir_all(store.folder())?;
         let mut progress = |done: f64| bar.set_position((done * 1000.0) as u64);
-        keygen::write(&CpuBackend, pce, &path, &mut OsRng, &mut progress)?;
+        keygen::write(backend, pce, &path, &mut OsRng, &mut progress)?;
         Ok::<_, anyhow::Error>(())
     })?;
     Ok(Timed {

@@ -1,6 +1,7 @@
 //! The `cuzk` command: a Groth16 prover for Filecoin's proofs.
 
 mod args;
+mod backend;
 mod bellperson_verifier;
 mod circuits;
 mod commands;
@@ -11,6 +12,7 @@ mod failure;
 mod job;
 mod keys;
 mod places;
+mod standing;
 mod table;
 
 use std::process::ExitCode;
@@ -50,6 +52,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Keygen(keygen) => commands::keygen::run(keygen, &console),
         Command::Compile(compile) => commands::compile::run(compile, &console),
         Command::Prove(prove) => commands::prove::run(prove, &console),
+        Command::Devices => commands::devices::run(&console),
         Command::Verify(verify) => commands::verify::run(verify, &console),
         Command::Inspect(inspect) => commands::inspect::run(inspect, &console),
         Command::Serve(serve) => commands::serve::run(serve),

@@ -83,9 +83,24 @@ fn proved() -> Bench {
     assert_eq!(made["circuit"], "wpost-2k");
     let key = bench.json(&[&["keygen"], &CIRCUIT[..]].concat());
     assert!(key["params_bytes"].as_u64().unwrap() > 11_000_000);
-    let row = bench.json(&["prove", PAYLOAD, "--out", "wpost.proof", "--check"]);
+    let row = bench.json(&[
+        "prove",
+        PAYLOAD,
+        "--out",
+        "wpost.proof",
+        "--check",
+        "--backend",
+        "cpu",
+    ]);
+    assert_eq!(row["backend"], "cpu");
     assert_eq!(row["proof_bytes"], 192);
+    assert_eq!(row["witnesses"], ways(1, 0));
     bench
+}
+
+/// How many witnesses were made directly, and how many by closures.
+fn ways(direct: u64, closures: u64) -> Value {
+    serde_json::json!({"direct": direct, "closures": closures, "fallbacks": 0})
 }
 
 #[test]
@@ -119,6 +134,36 @@ fn from_payload_to_verified_proof() {
             .contains("insecure")
     );
     assert_eq!(report["points"], "all on the curve and in the subgroup");
+}
+
+/// What is known of direct witnesses lies beside the compiled circuit, and decides.
+#[test]
+fn direct_witnesses_are_used_where_they_are_validated() {
+    let bench = Bench::new();
+    let row = bench.json(&[&["compile"], &CIRCUIT[..]].concat());
+    assert_eq!(row["direct_witness"], "validated");
+    let folder = bench.path("pce");
+    let paths = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path());
+    let is_note = |path: &PathBuf| path.to_str().unwrap().contains(".direct-");
+    let notes: Vec<PathBuf> = paths.filter(is_note).collect();
+    let [note] = &notes[..] else {
+        panic!("one note in {folder:?}: {notes:?}");
+    };
+    assert_eq!(fs::read_to_string(note).unwrap(), "validated\n");
+
+    let args = ["synth", "--kind", "window-post", "--sector-size", "2KiB"];
+    bench.json(&[&args[..], &["--out", "payloads"]].concat());
+    let check = [&["compile", "--check", PAYLOAD], &CIRCUIT[..]].concat();
+    for (standing, ways) in [("refused", ways(0, 1)), ("validated", ways(1, 0))] {
+        fs::write(note, standing).unwrap();
+        let row = bench.json(&check);
+        assert_eq!(row["direct_witness"], standing);
+        assert_eq!(row["checked"]["witnesses"], ways);
+        assert_eq!(row["checked"]["satisfied"], true);
+    }
+    fs::write(note, "refused").unwrap();
+    let row = bench.json(&[&check[..], &["--force"]].concat());
+    assert_eq!(row["direct_witness"], "validated");
 }
 
 #[test]
@@ -244,6 +289,45 @@ fn a_damaged_compiled_circuit_is_compiled_again() {
     bench.json(&["inspect", file.to_str().unwrap()]);
 }
 
+/// A run over several circuits keeps each, and one that is started again makes what is missing.
+#[test]
+fn several_circuits_are_compiled_and_kept() {
+    let bench = Bench::new();
+    let all = ["compile", "--kind", "winning-post", "--sector-size", "all"];
+    let first = bench.json(&all);
+    let rows = first.as_array().unwrap();
+    assert_eq!(rows.len(), 5);
+    let files: Vec<PathBuf> = rows
+        .iter()
+        .map(|row| row["file"].as_str().unwrap().into())
+        .collect();
+    let written = |file: &PathBuf| fs::metadata(file).unwrap().modified().unwrap();
+    let before: Vec<_> = files.iter().map(written).collect();
+    fs::remove_file(&files[1]).unwrap();
+    let again = bench.json(&all);
+    for (index, row) in again.as_array().unwrap().iter().enumerate() {
+        assert_eq!(row["shape_hash"], rows[index]["shape_hash"]);
+        assert_eq!(
+            written(&files[index]) == before[index],
+            index != 1,
+            "{index}"
+        );
+    }
+    bench.fails(
+        2,
+        &[
+            "compile",
+            "--kind",
+            "all",
+            "--sector-size",
+            "all",
+            "--check",
+            PAYLOAD,
+        ],
+    );
+    bench.fails(2, &["compile", "--kind", "all"]);
+}
+
 #[test]
 fn the_demo_proves_and_keeps_what_it_made() {
     let bench = Bench::new();
@@ -273,13 +357,35 @@ fn the_demo_proves_and_keeps_what_it_made() {
     }
 }
 
+/// What no machine has is refused, whatever it has; and where a GPU is chosen, the result says so.
+#[test]
+fn a_gpu_that_cannot_be_used_is_an_error() {
+    let bench = Bench::new();
+    for verb in [&["demo"][..], &["keygen", "--circuit", "wpost-2k"]] {
+        let error = bench.fails(6, &[verb, &["--backend", "cuda:4095"]].concat());
+        assert!(error.contains("--backend cpu"), "{error}");
+    }
+    for wrong in ["gpu", "cuda:", "cuda:0,0"] {
+        bench.fails(2, &["demo", "--backend", wrong]);
+    }
+    let output = bench.run(&["devices", "--json"]);
+    match output.status.code() {
+        Some(0) => {
+            let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(rows.is_array());
+        }
+        Some(6) => assert!(String::from_utf8_lossy(&output.stderr).contains("driver")),
+        code => panic!("{code:?}"),
+    }
+}
+
 #[test]
 fn help_completions_and_manual_are_there() {
     let bench = Bench::new();
     let help = bench.run(&["--help"]);
     let help = String::from_utf8(help.stdout).unwrap();
     for verb in [
-        "demo", "synth", "keygen", "compile", "prove", "verify", "inspect",
+        "demo", "synth", "keygen", "compile", "prove", "verify", "inspect", "devices",
     ] {
         assert!(help.contains(verb), "{verb}");
     }

@@ -59,7 +59,7 @@ fn a_payload_goes_to_a_daemon_and_comes_back_as_a_proof() {
     let (socket, address) = socket(folder);
     let daemon = ["--daemon", &address];
     let unanswered = run(folder, &[&["status"], &daemon[..]].concat());
-    assert_eq!(unanswered.status.code(), Some(6));
+    assert_eq!(unanswered.status.code(), Some(7));
 
     // Without a verb it serves.
     let (mut child, log) = serve(folder, &["--listen", &address]);

@@ -1,5 +1,8 @@
 //! The constraint system that records.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bellpepper_core::{ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use cuzk_curve::Fr;
 use cuzk_r1cs::{Column, Counts, Matrices, R1csError, Shape, Tally, Template, Term};
@@ -15,6 +18,9 @@ pub struct RecordingCS {
     aux: usize,
     coefficients: Coefficients,
     blocks: Blocks,
+    /// Constraints so far, and where they are told to who watches.
+    constraints: usize,
+    watched: Option<Arc<AtomicUsize>>,
     /// What a child's templates could not be read for: reported at the end, for `extend` returns nothing.
     failed: Option<R1csError>,
 }
@@ -33,7 +39,25 @@ pub struct Recorded {
     pub matrices: Matrices,
 }
 
+/// Constraints after which a watcher is told how many there are.
+const TELL_EVERY: usize = 1 << 12;
+
 impl RecordingCS {
+    /// A constraint system that now and then stores in `constraints` how many it has. What the children of an extensible
+    /// synthesis record is counted when they are done: nobody can watch them.
+    pub fn watched(constraints: Arc<AtomicUsize>) -> Self {
+        Self {
+            watched: Some(constraints),
+            ..Self::default()
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(watched) = &self.watched {
+            watched.store(self.constraints, Ordering::Relaxed);
+        }
+    }
+
     /// What was recorded.
     ///
     /// Errors: [`R1csError::TooLarge`] where a count does not fit 32 bits.
@@ -59,7 +83,7 @@ impl RecordingCS {
         let coefficients = self.coefficients.values().to_vec();
         Ok(Recorded {
             shape,
-            matrices: Matrices::new(templates, shape, coefficients.len())?,
+            matrices: Matrices::new(templates, shape, &coefficients)?,
             coefficients,
         })
     }
@@ -103,6 +127,8 @@ impl RecordingCS {
         self.inputs += other.inputs.saturating_sub(1);
         self.aux += other.aux;
         self.blocks.close(self.aux);
+        self.constraints += other.constraints;
+        self.tell();
     }
 }
 
@@ -156,6 +182,10 @@ impl ConstraintSystem<Fr> for RecordingCS {
             self.push(&c(LinearCombination::zero())),
         ];
         self.blocks.close_row(counts);
+        self.constraints += 1;
+        if self.constraints.is_multiple_of(TELL_EVERY) {
+            self.tell();
+        }
     }
 
     fn push_namespace<NR, N>(&mut self, _: N)

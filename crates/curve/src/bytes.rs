@@ -96,6 +96,15 @@ impl<G: Group> EncodedPoints<G> {
         }
     }
 
+    /// The points of several lists, one list after the other.
+    pub fn concat(lists: &[Self]) -> Self {
+        let parts: Vec<&[u8]> = lists.iter().map(|list| &list.bytes[..]).collect();
+        Self {
+            bytes: parts.concat().into(),
+            group: PhantomData,
+        }
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.bytes.len() / G::UNCOMPRESSED_BYTES

@@ -3,10 +3,10 @@
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 
-use crate::Fr;
+use crate::{Fr, pages};
 
 /// `len` zeros, from memory that the system hands out zeroed: pages are first touched by whoever writes them, which
-/// spreads that cost over the threads of a parallel computation.
+/// spreads that cost over the threads of a parallel computation. Where there are many, they are large pages.
 pub fn zeros(len: usize) -> Vec<Fr> {
     let Ok(layout) = Layout::array::<Fr>(len) else {
         // As `vec!` does; a length that an existing vector has is never too large.
@@ -22,7 +22,9 @@ pub fn zeros(len: usize) -> Vec<Fr> {
     }
     // SAFETY: allocated just now by the global allocator with the layout of `len` scalars; `Fr` is a transparent wrapper
     // of `[u64; 4]`, for which zeroed memory is initialised, and all zeros is zero in Montgomery form.
-    unsafe { Vec::from_raw_parts(start.cast(), len, len) }
+    let mut zeros = unsafe { Vec::from_raw_parts(start.cast(), len, len) };
+    pages::ask(&mut zeros);
+    zeros
 }
 
 #[cfg(test)]

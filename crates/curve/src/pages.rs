@@ -3,15 +3,21 @@
 
 /// A vector of `len` times `value`. Where it is long, the system is asked for large pages before they are touched.
 pub fn large_pages<T: Clone>(len: usize, value: T) -> Vec<T> {
+    let mut out = room_on_large_pages(len);
+    out.resize(len, value);
+    out
+}
+
+/// An empty vector with room for `len` elements. Where it is long, the system is asked for large pages.
+pub fn room_on_large_pages<T>(len: usize) -> Vec<T> {
     let mut out = Vec::with_capacity(len);
     ask(&mut out);
-    out.resize(len, value);
     out
 }
 
 /// Asks for large pages for the room of a vector.
 #[cfg(target_os = "linux")]
-fn ask<T>(out: &mut Vec<T>) {
+pub(crate) fn ask<T>(out: &mut Vec<T>) {
     const PAGE: usize = 4096;
     const LARGE_PAGE: usize = 2 << 20;
     let bytes = out.capacity() * size_of::<T>();
@@ -28,7 +34,7 @@ fn ask<T>(out: &mut Vec<T>) {
 
 /// Other systems choose by themselves.
 #[cfg(not(target_os = "linux"))]
-fn ask<T>(_out: &mut Vec<T>) {}
+pub(crate) fn ask<T>(_out: &mut Vec<T>) {}
 
 #[cfg(test)]
 mod tests {

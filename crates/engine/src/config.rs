@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Footprint;
-use cuzk_r1cs::CompactR1cs;
+use cuzk_r1cs::{CompactR1cs, R1csError};
 
 /// The engine's limits. Those of memory, queues, lanes, retries and probes are the scheduler's.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Config {
     /// How long a dropped engine waits for threads that are in the middle of something.
     pub shutdown_grace: Duration,
     /// What a circuit takes of memory.
-    pub footprint: fn(&CompactR1cs) -> Footprint,
+    pub footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
 }
 
 impl Default for Config {

@@ -1,7 +1,7 @@
 //! What a circuit takes of the host's and of a device's memory.
 
 use cuzk_curve::{Fr, G1, G2, Group};
-use cuzk_r1cs::CompactR1cs;
+use cuzk_r1cs::{CompactR1cs, R1csError};
 
 /// Beside what is counted: stacks, small buffers, a circuit's own structures.
 const SLACK_BYTES: u64 = 1 << 20;
@@ -26,22 +26,24 @@ impl Footprint {
     /// A witness on the host is computed into vectors that double (three times the field elements for a moment, once
     /// more in children of an extensible synthesis) and is then packed. A device works with a and b, the quotient's scratch
     /// and one vector more.
-    pub fn plain(r1cs: &CompactR1cs) -> Self {
+    ///
+    /// Errors: those of [`CompactR1cs::density`].
+    pub fn plain(r1cs: &CompactR1cs) -> Result<Self, R1csError> {
         let scalar = size_of::<Fr>() as u64;
         let shape = r1cs.shape;
         let (slots, aux, domain) = (r1cs.slots() as u64, shape.aux as u64, shape.domain() as u64);
         let matrices = r1cs.matrices.size_bytes() as u64;
-        let bitmaps = aux / 2;
-        let b = r1cs.density.b().len() as u64;
-        let a = (shape.inputs + r1cs.density.a_aux.count_ones()) as u64;
+        let density = r1cs.density()?;
+        let b = density.b().len() as u64;
+        let a = (shape.inputs + density.a_aux.count_ones()) as u64;
         let in_g1 = (domain - 1) + aux + a + b;
         let points = in_g1 * G1::UNCOMPRESSED_BYTES as u64 + b * G2::UNCOMPRESSED_BYTES as u64;
         let packed = slots * scalar + aux / 8 + 64;
-        Self {
-            host_resident: matrices + bitmaps + r1cs.coefficients.len() as u64 * scalar,
+        Ok(Self {
+            host_resident: r1cs.size_bytes() as u64,
             device_resident: matrices + points,
             host_witness: 4 * slots * scalar + 2 * aux + SLACK_BYTES,
             device_work: 2 * packed + 4 * domain * scalar,
-        }
+        })
     }
 }

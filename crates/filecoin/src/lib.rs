@@ -10,11 +10,14 @@
 
 mod bytes;
 mod circuit;
+pub mod direct;
 mod error;
 mod list;
 mod merkle;
+mod poseidon;
 mod post;
 mod post_proof;
+mod post_witness;
 mod size;
 mod tree;
 
@@ -23,6 +26,7 @@ pub use circuit::{Boxed, CircuitVisitor, key_names, size_of};
 pub use error::{Within, library, wrong};
 pub use list::List;
 pub use merkle::InclusionProof;
+pub use poseidon::poseidon;
 pub use post::{PostJob, PostRequest};
 pub use post_proof::OpenedSector;
 pub use size::SectorSize;

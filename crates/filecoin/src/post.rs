@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use cuzk_curve::Fr;
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
+use cuzk_r1cs::Assignment;
 use filecoin_hashers::poseidon::PoseidonDomain;
 use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::merkle::MerkleTreeTrait;
@@ -13,7 +14,9 @@ use storage_proofs_post::fallback::{
     get_challenge_index,
 };
 
-use crate::{OpenedSector, SectorSize, SectorTree, Within, library, prover_id, scalar};
+use crate::{
+    OpenedSector, SectorSize, SectorTree, Within, library, post_witness, prover_id, scalar,
+};
 
 /// What both PoSt types read from a request, checked.
 #[derive(Clone, Debug)]
@@ -157,6 +160,18 @@ impl<Tree: SectorTree> Job for PostJob<Tree> {
 
     fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
         Ok(Box::new(self.typed_circuit(partition)?))
+    }
+
+    fn direct_witness(&self, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
+        self.only(partition)?;
+        let sectors: Vec<_> = self
+            .inputs
+            .sectors
+            .iter()
+            .zip(&self.proof.sectors)
+            .collect();
+        let count = self.params.sector_count;
+        Ok(post_witness::assignment::<Tree>(&sectors, count))
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {

@@ -3,9 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use cudarc::driver::{result, sys};
+use cudarc::driver::sys;
 
-use crate::error::Named;
 use crate::{GpuError, Stream};
 
 /// Values that are plain bytes on the host and on a device.
@@ -34,12 +33,8 @@ pub struct Buffer<T: Plain> {
 
 impl<T: Plain> Buffer<T> {
     pub(crate) fn new(stream: Arc<Stream>, len: usize) -> Result<Self, GpuError> {
-        stream.device().bind()?;
-        // The driver has no empty allocations.
-        let bytes = (len * size_of::<T>()).max(1);
-        // SAFETY: the memory is written before it is read: copies and launches are ordered by the stream.
-        let address = unsafe { result::malloc_async(stream.raw(), bytes) };
-        let address = address.named(stream.device().ordinal(), "cuMemAllocAsync")?;
+        let bytes = len.saturating_mul(size_of::<T>());
+        let address = stream.take(bytes)?;
         Ok(Self {
             stream,
             address,
@@ -70,10 +65,6 @@ impl<T: Plain> Buffer<T> {
 
 impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
-        if self.stream.device().bind().is_ok() {
-            // SAFETY: allocated in `new`, freed once, after what the stream still does with it. A failure leaves
-            // nothing to do.
-            let _ = unsafe { result::free_async(self.address, self.stream.raw()) };
-        }
+        self.stream.give_back(self.address, self.bytes());
     }
 }

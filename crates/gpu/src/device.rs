@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute};
 use cudarc::driver::{CudaContext, result};
+use cuzk_lease::PciBusId;
 
 use crate::GpuError;
 use crate::error::Named;
+use crate::pinned::Staging;
+use crate::pool::Pool;
 
 /// Bytes of dynamic shared memory that any kernel may use.
 const DEFAULT_SHARED: u32 = 48 << 10;
@@ -21,7 +24,7 @@ pub struct DeviceInfo {
     /// The product's name.
     pub name: String,
     /// Domain, bus and device on the PCI bus: the identity of the physical device.
-    pub pci_bus_id: String,
+    pub pci_bus_id: PciBusId,
     /// Compute capability, such as (9, 0).
     pub compute_capability: (u32, u32),
     /// Number of multiprocessors.
@@ -30,13 +33,23 @@ pub struct DeviceInfo {
     pub memory_total: usize,
 }
 
-/// A device with a context and the kernels of this program.
+impl DeviceInfo {
+    /// The compute capability as one number, such as 90: the architecture of its machine code.
+    pub fn architecture(&self) -> u32 {
+        self.compute_capability.0 * 10 + self.compute_capability.1
+    }
+}
+
+/// A device with a context, the kernels of this program and a pool of memory.
 #[derive(Debug)]
 pub struct Device {
-    pub(crate) context: Arc<CudaContext>,
+    context: Arc<CudaContext>,
     info: DeviceInfo,
     modules: Vec<sys::CUmodule>,
     kernels: HashMap<String, Function>,
+    pool: Pool,
+    staging: Staging,
+    streams: Mutex<Vec<sys::CUstream>>,
 }
 
 /// A kernel's handle. It lives as long as its module, which is the device's.
@@ -45,7 +58,7 @@ pub(crate) struct Function(pub(crate) sys::CUfunction);
 
 // SAFETY: handles of modules and functions name objects of a context, which the driver lets any thread use.
 unsafe impl Send for Device {}
-// SAFETY: as above; nothing is changed after `open`.
+// SAFETY: as above; what changes after `open` is behind locks.
 unsafe impl Sync for Device {}
 
 /// Makes the driver ready and counts its devices.
@@ -62,6 +75,31 @@ fn count() -> Result<usize, GpuError> {
 /// All devices, in the order of their ordinals.
 pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     (0..count()?).map(describe).collect()
+}
+
+/// Bytes of a device's memory that are free now. Makes the device ready for it, which can take a while.
+pub fn free_memory(ordinal: usize) -> Result<usize, GpuError> {
+    check(ordinal)?;
+    let context = CudaContext::new(ordinal).named(ordinal, "cuDevicePrimaryCtxRetain")?;
+    let (free, _) = context.mem_get_info().named(ordinal, "cuMemGetInfo")?;
+    Ok(free)
+}
+
+fn check(ordinal: usize) -> Result<(), GpuError> {
+    let found = count()?;
+    if ordinal >= found {
+        return Err(GpuError::NoDevice {
+            wanted: ordinal,
+            found,
+        });
+    }
+    Ok(())
+}
+
+/// What the device of this ordinal says of itself.
+pub fn device(ordinal: usize) -> Result<DeviceInfo, GpuError> {
+    check(ordinal)?;
+    describe(ordinal)
 }
 
 fn describe(ordinal: usize) -> Result<DeviceInfo, GpuError> {
@@ -81,7 +119,12 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, GpuError> {
     Ok(DeviceInfo {
         ordinal,
         name: result::device::get_name(device).named(ordinal, "cuDeviceGetName")?,
-        pci_bus_id: format!("{domain:04x}:{bus:02x}:{slot:02x}.0"),
+        pci_bus_id: PciBusId {
+            domain,
+            bus: bus as u8,
+            device: slot as u8,
+            function: 0,
+        },
         compute_capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -96,23 +139,26 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, GpuError> {
 impl Device {
     /// Opens device `ordinal` and loads `images`, fat binaries with machine code for it.
     ///
-    /// Freed memory stays with the process, for the next buffer.
-    pub fn open(ordinal: usize, images: &[&[u8]]) -> Result<Arc<Self>, GpuError> {
-        let found = count()?;
-        if ordinal >= found {
-            return Err(GpuError::NoDevice {
-                wanted: ordinal,
-                found,
-            });
-        }
+    /// At most `memory_limit` bytes are allocated on it, and at most what is free now. Freed memory stays with the
+    /// device's pool, for the next buffer.
+    pub fn open(
+        ordinal: usize,
+        images: &[&[u8]],
+        memory_limit: Option<usize>,
+    ) -> Result<Arc<Self>, GpuError> {
+        check(ordinal)?;
         let info = describe(ordinal)?;
         let context = CudaContext::new(ordinal).named(ordinal, "cuDevicePrimaryCtxRetain")?;
-        keep_freed_memory(ordinal, &context)?;
+        let (free, _) = context.mem_get_info().named(ordinal, "cuMemGetInfo")?;
+        let limit = memory_limit.unwrap_or(free).min(free);
         let mut device = Self {
             context,
             info,
             modules: Vec::with_capacity(images.len()),
             kernels: HashMap::new(),
+            pool: Pool::new(ordinal, limit, memory_limit.is_some())?,
+            staging: Staging::default(),
+            streams: Mutex::default(),
         };
         for image in images {
             // The driver reads the image as 8-byte words.
@@ -136,12 +182,30 @@ impl Device {
         &self.info
     }
 
-    /// Bytes of memory that are free now, and in all.
-    pub fn memory(&self) -> Result<(usize, usize), GpuError> {
+    /// Bytes of memory that buffers may still take, and that they may take in all: the device's budget.
+    pub fn memory(&self) -> (usize, usize) {
+        (self.pool.available(), self.pool.limit())
+    }
+
+    /// Bytes of the physical memory that are free, as the driver counts them.
+    pub fn physical_free(&self) -> Result<usize, GpuError> {
         self.bind()?;
-        self.context
-            .mem_get_info()
-            .named(self.ordinal(), "cuMemGetInfo")
+        let info = self.context.mem_get_info();
+        let (free, _) = info.named(self.ordinal(), "cuMemGetInfo")?;
+        Ok(free)
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.staging
+    }
+
+    /// The streams that are open on the device. While the guard lives, none is closed.
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<sys::CUstream>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ordinal(&self) -> usize {
@@ -203,19 +267,6 @@ fn list_kernels(
     functions.into_iter().map(name).collect()
 }
 
-/// Lets the device's pool keep what is freed, so that allocation stays a matter of the stream.
-fn keep_freed_memory(ordinal: usize, context: &CudaContext) -> Result<(), GpuError> {
-    // SAFETY: the device's handle is that of an open context.
-    let pool = unsafe { result::device::get_default_mem_pool(context.cu_device()) };
-    let pool = pool.named(ordinal, "cuDeviceGetDefaultMemPool")?;
-    let mut threshold = u64::MAX;
-    let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-    // SAFETY: this attribute is a 64-bit number.
-    let set =
-        unsafe { result::mem_pool::set_attribute(pool, attribute, (&raw mut threshold).cast()) };
-    set.named(ordinal, "cuMemPoolSetAttribute")
-}
-
 impl Drop for Device {
     fn drop(&mut self) {
         if self.bind().is_err() {
@@ -226,5 +277,7 @@ impl Drop for Device {
             // A failure leaves nothing to do.
             let _ = unsafe { result::module::unload(module) };
         }
+        self.staging.clear();
+        self.pool.destroy();
     }
 }

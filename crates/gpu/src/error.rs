@@ -35,6 +35,18 @@ pub enum GpuError {
         /// The kernel's name.
         name: &'static str,
     },
+    /// A buffer that does not fit what is left of the device's budget.
+    #[error("device {device}: a buffer of {wanted} bytes, with {used} of {limit} bytes in use")]
+    Memory {
+        /// The device's ordinal.
+        device: usize,
+        /// Bytes that were asked for.
+        wanted: usize,
+        /// Bytes in use.
+        used: usize,
+        /// Bytes that may be in use.
+        limit: usize,
+    },
     /// A copy whose ends differ in length.
     #[error("a copy of {found} bytes to or from a buffer of {wanted}")]
     Length {

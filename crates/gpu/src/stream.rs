@@ -5,13 +5,18 @@ use std::sync::Arc;
 use cudarc::driver::{result, sys};
 
 use crate::error::Named;
-use crate::{Argument, Buffer, Device, GpuError, Grid, Plain};
+use crate::{Argument, Buffer, Device, Event, GpuError, Grid, Plain, event, pinned};
+
+/// Bytes up to which an upload is left to the driver, which stages it itself.
+const SMALL: usize = 64 << 10;
 
 /// A queue of work on a device.
 #[derive(Debug)]
 pub struct Stream {
     device: Arc<Device>,
     raw: sys::CUstream,
+    /// Whether other streams read this one's buffers.
+    resident: bool,
 }
 
 // SAFETY: the driver lets any thread use a stream's handle, and the calls made here are thread-safe.
@@ -20,12 +25,27 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// A new stream, independent of the default one.
+    /// A new stream, independent of the default one. Its buffers are its own.
     pub fn new(device: Arc<Device>) -> Result<Arc<Self>, GpuError> {
+        Self::open(device, false)
+    }
+
+    /// A stream whose buffers the device's other streams read, once [`Stream::synchronize`] has returned. A buffer is
+    /// freed after all that was queued on any of the device's streams when it was dropped.
+    pub fn resident(device: Arc<Device>) -> Result<Arc<Self>, GpuError> {
+        Self::open(device, true)
+    }
+
+    fn open(device: Arc<Device>, resident: bool) -> Result<Arc<Self>, GpuError> {
         device.bind()?;
         let raw = result::stream::create(result::stream::StreamKind::NonBlocking);
         let raw = raw.named(device.ordinal(), "cuStreamCreate")?;
-        Ok(Arc::new(Self { device, raw }))
+        device.streams().push(raw);
+        Ok(Arc::new(Self {
+            device,
+            raw,
+            resident,
+        }))
     }
 
     /// The stream's device.
@@ -43,6 +63,68 @@ impl Stream {
         // SAFETY: the stream lives as long as this value.
         let done = unsafe { result::stream::synchronize(self.raw) };
         done.named(self.device.ordinal(), "cuStreamSynchronize")
+    }
+
+    /// Lets what is queued from now on wait for an event, of whichever stream.
+    pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
+        self.device.bind()?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: both handles are open.
+        unsafe { result::stream::wait_event(self.raw, event.raw(), flags) }
+            .named(self.device.ordinal(), "cuStreamWaitEvent")
+    }
+
+    /// Memory for what this stream does next.
+    pub(crate) fn take(&self, bytes: usize) -> Result<sys::CUdeviceptr, GpuError> {
+        self.device.bind()?;
+        let pool = self.device.pool();
+        pool.reserve(bytes)?;
+        // The driver has no empty allocations.
+        let size = bytes.max(1);
+        let taken = pool.allocate(size, self.raw).or_else(|_| {
+            // Memory that other streams have freed is theirs until they come to that place in their queues.
+            for stream in self.device.streams().iter() {
+                // SAFETY: no stream is closed while its list is locked.
+                unsafe { result::stream::synchronize(*stream) }
+                    .named(self.device.ordinal(), "cuStreamSynchronize")?;
+            }
+            pool.trim()?;
+            pool.allocate(size, self.raw)
+        });
+        taken.inspect_err(|_| pool.release(bytes))
+    }
+
+    /// Frees memory that [`Stream::take`] gave. Failures leave nothing to do.
+    pub(crate) fn give_back(&self, address: sys::CUdeviceptr, bytes: usize) {
+        if self.device.bind().is_err() {
+            return;
+        }
+        if self.resident && self.join().is_err() {
+            // Memory that another stream may still read is not freed.
+            return;
+        }
+        // SAFETY: the address was allocated by `take` and is freed once, after what the streams still do with it.
+        if unsafe { result::free_async(address, self.raw) }.is_ok() {
+            self.device.pool().release(bytes);
+        }
+    }
+
+    /// Waits, in this stream's queue, for what is queued on the device's other streams.
+    fn join(&self) -> Result<(), GpuError> {
+        let ordinal = self.device.ordinal();
+        for &other in self.device.streams().iter().filter(|&&raw| raw != self.raw) {
+            let event = event::create(ordinal)?;
+            // SAFETY: no stream is closed while its list is locked.
+            let recorded = unsafe { result::event::record(event, other) };
+            let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+            // SAFETY: as above.
+            let waited = recorded
+                .and_then(|()| unsafe { result::stream::wait_event(self.raw, event, flags) });
+            // SAFETY: the driver keeps an event that is still waited for.
+            let _ = unsafe { result::event::destroy(event) };
+            waited.named(ordinal, "cuStreamWaitEvent")?;
+        }
+        Ok(())
     }
 
     /// `len` elements whose values are not defined.
@@ -69,14 +151,28 @@ impl Stream {
         set.named(self.device.ordinal(), "cuMemsetD8Async")
     }
 
-    /// Brings values to the device. The driver has taken them when this returns.
+    /// Brings values to the device, through pinned memory where they are many. They have been read when this returns.
     pub fn upload<T: Plain>(self: &Arc<Self>, values: &[T]) -> Result<Buffer<T>, GpuError> {
         let buffer = self.alloc(values.len())?;
-        if !values.is_empty() {
+        if values.is_empty() {
+            return Ok(buffer);
+        }
+        if size_of_val(values) <= SMALL {
             // SAFETY: source and destination hold as many elements. A copy from memory that is not pinned is staged
             // before the call returns, so `values` may go.
             let copied = unsafe { result::memcpy_htod_async(buffer.address(), values, self.raw) };
             copied.named(self.device.ordinal(), "cuMemcpyHtoDAsync")?;
+            return Ok(buffer);
+        }
+        // SAFETY: values of a plain type are bytes without padding.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
+        };
+        let (staging, mut to) = (self.device.staging(), buffer.address());
+        for part in bytes.chunks(pinned::BLOCK) {
+            // SAFETY: the parts lie one after the other in a buffer of as many bytes, which is this stream's.
+            unsafe { staging.upload(&self.device, part, to, self.raw) }?;
+            to += part.len() as u64;
         }
         Ok(buffer)
     }
@@ -169,6 +265,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
+            self.device.streams().retain(|&raw| raw != self.raw);
             // SAFETY: every buffer holds its stream, so nothing refers to it any more. A failure leaves nothing to do.
             let _ = unsafe { result::stream::synchronize(self.raw) };
             // SAFETY: as above.

@@ -12,7 +12,7 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 use cuzk_backend::FixedBase;
-use cuzk_curve::{Fr, G1, G1Projective, G2, G2Projective, Group};
+use cuzk_curve::{EncodedPoints, Fr, G1, G1Projective, G2, G2Projective, Group};
 use cuzk_params::{
     DevelopmentMark, Parameters, ParamsWriter, Section, SectionWriter, VerifyingKey,
     write_verifying_key,
@@ -32,6 +32,8 @@ use qap::Qap;
 
 /// Points that are computed and written at a time.
 const PIECE_POINTS: usize = 1 << 18;
+/// Points that a task encodes.
+const ENCODED_POINTS: usize = 1 << 12;
 /// What a multiplication in G2 costs in those in G1, about.
 const G2_COST: usize = 3;
 /// What the mark beside a key says of its maker.
@@ -258,11 +260,21 @@ impl<'a, B: FixedBase> Generator<'a, B> {
     ) -> Result<(), Groth16Error> {
         for from in (0..total).step_by(PIECE_POINTS) {
             let to = total.min(from + PIECE_POINTS);
-            points.write(&self.backend.fixed_base::<G>(base, &scalars(from, to))?)?;
+            let multiples = self.backend.fixed_base::<G>(base, &scalars(from, to))?;
+            points.write_encoded(&encode::<G>(&multiples))?;
             done(to - from);
         }
         Ok(points.finish()?)
     }
+}
+
+/// Encodes points on all threads.
+fn encode<G: Group>(points: &[G::Affine]) -> EncodedPoints<G> {
+    let parts: Vec<_> = points
+        .par_chunks(ENCODED_POINTS)
+        .map(EncodedPoints::<G>::encode)
+        .collect();
+    EncodedPoints::concat(&parts)
 }
 
 /// The variables that do not occur have no point in a query.

@@ -77,19 +77,22 @@ impl<B: Backend> Pending<B> {
         inner: Arc<Inner<B>>,
         witness: Arc<PackedWitness>,
         blinding: Blinding,
+        sums: impl FnOnce(
+            &Arc<PackedWitness>,
+            &dyn Fn() -> bool,
+            &mut Stages,
+        ) -> Result<Option<Sums>, Groth16Error>
+        + Send
+        + 'static,
     ) -> Result<Self, Groth16Error> {
         let cancelled = Arc::new(AtomicBool::new(false));
-        let (worker, input, stop) = (
-            Arc::clone(&inner),
-            Arc::clone(&witness),
-            Arc::clone(&cancelled),
-        );
+        let (input, stop) = (Arc::clone(&witness), Arc::clone(&cancelled));
         let work = thread::Builder::new()
             .name("cuzk-prove".to_owned())
             .spawn(move || {
                 let mut stages = Stages::default();
                 let stop = || stop.load(Ordering::Relaxed);
-                let sums = worker.sums(&input, &stop, &mut stages)?;
+                let sums = sums(&input, &stop, &mut stages)?;
                 Ok((sums, stages))
             })
             .map_err(|error| Groth16Error::Thread(format!("did not start: {error}")))?;

@@ -1,5 +1,6 @@
 //! A key and a circuit on a backend, ready to prove.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{Fr, G1, G1Projective, G2, G2Projective};
 use cuzk_params::{Expected, Parameters, VerifyingKey};
 use cuzk_pce::Pce;
-use cuzk_r1cs::{CompactR1cs, Density, PackedWitness};
+use cuzk_r1cs::{CompactR1cs, Density, PackedWitness, Shape};
 use ff::Field;
 use group::Curve;
 use rand_core::{OsRng, RngCore};
@@ -70,8 +71,8 @@ impl<B: Backend> Prover<B> {
     /// Makes a circuit and its key resident. The key's counts must be the circuit's.
     pub fn new(backend: B, pce: &Pce, key: &Parameters) -> Result<Self, Groth16Error> {
         let r1cs = Arc::clone(pce.r1cs());
-        key.check_shape(&expected(&r1cs))?;
-        let (shape, density) = (r1cs.shape, &r1cs.density);
+        let (shape, density) = (r1cs.shape, r1cs.density()?);
+        key.check_shape(&expected(shape, &density))?;
         let b_variables = Arc::new(density.b());
         let a_variables = Arc::new(density.a(shape));
         let l_variables = Arc::new(Density::l(shape));
@@ -131,19 +132,47 @@ impl<B: Backend> Prover<B> {
         witness: impl Into<Arc<PackedWitness>>,
         blinding: Blinding,
     ) -> Result<Pending<B>, Groth16Error> {
-        Pending::spawn(Arc::clone(&self.inner), witness.into(), blinding)
+        let inner = Arc::clone(&self.inner);
+        let work = Arc::clone(&inner);
+        Pending::spawn(
+            inner,
+            witness.into(),
+            blinding,
+            move |witness, stop, stages| work.sums(&work.backend, witness, stop, stages),
+        )
+    }
+
+    /// [`Prover::start`] on `lane`, which is given up when the work is done or cancelled: a lease of another lane of the
+    /// prover's device, or any other backend that reads what this prover's made resident.
+    pub fn start_on<L>(
+        &self,
+        lane: L,
+        witness: impl Into<Arc<PackedWitness>>,
+        blinding: Blinding,
+    ) -> Result<Pending<B>, Groth16Error>
+    where
+        L: Deref<Target = B> + Send + 'static,
+    {
+        let inner = Arc::clone(&self.inner);
+        let work = Arc::clone(&inner);
+        Pending::spawn(
+            inner,
+            witness.into(),
+            blinding,
+            move |witness, stop, stages| work.sums(&lane, witness, stop, stages),
+        )
     }
 }
 
 /// What a circuit says about its key.
-fn expected(r1cs: &CompactR1cs) -> Expected {
+fn expected(shape: Shape, density: &Density) -> Expected {
     Expected {
-        inputs: r1cs.shape.inputs,
-        aux: r1cs.shape.aux,
-        domain: r1cs.shape.domain(),
-        a_aux: r1cs.density.a_aux.count_ones(),
-        b_inputs: r1cs.density.b_inputs.count_ones(),
-        b_aux: r1cs.density.b_aux.count_ones(),
+        inputs: shape.inputs,
+        aux: shape.aux,
+        domain: shape.domain(),
+        a_aux: density.a_aux.count_ones(),
+        b_inputs: density.b_inputs.count_ones(),
+        b_aux: density.b_aux.count_ones(),
     }
 }
 
@@ -172,11 +201,12 @@ impl<B: Backend> Inner<B> {
     /// Everything after the witness but the assembly. `None` where `cancelled` says so between two stages.
     pub(crate) fn sums(
         &self,
+        backend: &B,
         witness: &Arc<PackedWitness>,
         cancelled: &dyn Fn() -> bool,
         stages: &mut Stages,
     ) -> Result<Option<Sums>, Groth16Error> {
-        let (backend, resident) = (&self.backend, &self.resident);
+        let resident = &self.resident;
         let mut clock = Instant::now();
         let mut lap = |stage: &mut f64| {
             *stage = clock.elapsed().as_secs_f64();

@@ -76,7 +76,7 @@ fn compare(circuit: &StepCircuit, seed: u64) -> bool {
             let key = Parameters::open(&file).expect("opened");
             key.check_points(PointCheck::Subgroup, &mut |_, _| {})
                 .expect("good points");
-            let b = pce.r1cs().density.b();
+            let b = pce.r1cs().density().expect("decodes").b();
             assert_eq!(key.b_g1().len(), b.len());
             assert_eq!(
                 last,

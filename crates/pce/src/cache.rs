@@ -73,19 +73,41 @@ impl Cache {
     pub fn put(&self, name: &str, pce: &Pce) -> Result<PathBuf, PceError> {
         let path = self.path(pce.hash);
         pce.write(&path)?;
-        let name_path = self.name_path(name);
-        let written = NamedTempFile::new_in(&self.folder).and_then(|mut file| {
-            writeln!(file, "{}", pce.hash)?;
-            file.as_file().sync_all()?;
-            file.persist(&name_path).map_err(|e| e.error)
-        });
-        written.map_err(PceError::io(&name_path))?;
+        self.write_text(&self.name_path(name), &format!("{}\n", pce.hash))?;
         Ok(path)
+    }
+
+    /// The note on a topic that was put beside the PCE of this shape, or `None` where there is none. Topics are names of
+    /// files without their folder.
+    pub fn note(&self, hash: ShapeHash, topic: &str) -> Result<Option<String>, PceError> {
+        let path = self.note_path(hash, topic);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            other => other.map(Some).map_err(PceError::io(&path)),
+        }
+    }
+
+    /// Puts a note beside the PCE of this shape, in the place of what stood there on this topic.
+    pub fn put_note(&self, hash: ShapeHash, topic: &str, text: &str) -> Result<(), PceError> {
+        self.write_text(&self.note_path(hash, topic), text)
     }
 
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    fn write_text(&self, path: &Path, text: &str) -> Result<(), PceError> {
+        let written = NamedTempFile::new_in(&self.folder).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|e| e.error)
+        });
+        written.map(|_| ()).map_err(PceError::io(path))
+    }
+
+    fn note_path(&self, hash: ShapeHash, topic: &str) -> PathBuf {
+        self.folder.join(format!("{hash}.{topic}"))
     }
 
     fn name_path(&self, name: &str) -> PathBuf {

@@ -3,8 +3,8 @@
 use cuzk_cs_recording::Recorded;
 use cuzk_curve::Fr;
 use cuzk_r1cs::{
-    Bitmap, Column, CompactR1cs, Density, Entry, Matrices, Matrix, R1csError, RankedBitmap,
-    Template, TemplateWriter, Term,
+    Bitmap, Column, CompactR1cs, Entry, Matrices, R1csError, RankedBitmap, Template,
+    TemplateWriter, Term, TouchedOnce,
 };
 
 use crate::classes::boolean_aux;
@@ -23,16 +23,12 @@ pub(crate) fn compile(recorded: Recorded) -> Result<CompactR1cs, R1csError> {
     let uses = uses(&matrices, coefficients.len())?;
     let (coefficients, renumbered) = by_frequency(&coefficients, &uses);
     let templates = joined(&matrices, &renumbered)?;
-    let matrices = Matrices::new(templates, shape, coefficients.len())?;
-    let once = [
-        matrices.touched_once(Matrix::A)?,
-        matrices.touched_once(Matrix::B)?,
-    ];
+    let matrices = Matrices::new(templates, shape, &coefficients)?;
     Ok(CompactR1cs {
         shape,
         hash,
         coefficients,
-        density: Density::new(&matrices, once)?,
+        touched_once: TouchedOnce::of(&matrices)?,
         matrices,
         field_class: RankedBitmap::new(field),
     })

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cuzk_curve::{Bytes, Fr};
-use cuzk_r1cs::{Bitmap, CompactR1cs, Density, Matrices, Matrix, RankedBitmap, Shape, ShapeHash};
+use cuzk_r1cs::{
+    CompactR1cs, Matrices, Matrix, RankedBitmap, RunBitmap, Shape, ShapeHash, TouchedOnce,
+};
 use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -29,7 +31,8 @@ impl Pce {
         };
         std::fs::create_dir_all(folder).map_err(PceError::io(folder))?;
         let mut file = NamedTempFile::new_in(folder).map_err(PceError::io(folder))?;
-        self.write_to(file.as_file_mut())?;
+        self.write_sections(file.as_file_mut())
+            .map_err(PceError::io(Path::new("the new PCE file")))?;
         file.as_file().sync_all().map_err(PceError::io(path))?;
         file.persist(path)
             .map_err(|e| PceError::io(path)(e.error))?;
@@ -38,17 +41,7 @@ impl Pce {
         synced.map_err(PceError::io(folder))
     }
 
-    fn write_to(&self, file: &mut File) -> Result<(), PceError> {
-        let once = [
-            self.matrices.touched_once(Matrix::A)?,
-            self.matrices.touched_once(Matrix::B)?,
-        ];
-        self.write_sections(file, &once)
-            .map_err(PceError::io(Path::new("the new PCE file")))
-    }
-
-    fn write_sections(&self, file: &mut File, once: &[[Bitmap; 2]; 2]) -> io::Result<()> {
-        let [[_, a_aux], [b_inputs, b_aux]] = once;
+    fn write_sections(&self, file: &mut File) -> io::Result<()> {
         let mut out = Sections::new(file)?;
         out.section(COEFFICIENTS, self.coefficients.iter().map(Fr::to_bytes_le))?;
         let templates = self.matrices.templates();
@@ -62,8 +55,14 @@ impl Pce {
             )?;
         }
         let classes = self.matrices.differences(self.field_class.bits());
-        out.section(FIELD_CLASS, classes.iter().map(encode_bitmap))?;
-        for (index, bits) in [(A_AUX, a_aux), (B_INPUTS, b_inputs), (B_AUX, b_aux)] {
+        let classes = classes.iter().map(RunBitmap::from);
+        out.section(FIELD_CLASS, classes.map(|bits| encode_bitmap(&bits)))?;
+        let once = &self.touched_once;
+        for (index, bits) in [
+            (A_AUX, &once.a_aux),
+            (B_INPUTS, &once.b_inputs),
+            (B_AUX, &once.b_aux),
+        ] {
             out.section(index, [encode_bitmap(bits)])?;
         }
         let shape = self.shape;
@@ -97,21 +96,23 @@ impl Pce {
         let coefficients = coefficients(&sections[COEFFICIENTS])?;
         let rows = [&sections[ROWS], &sections[ROWS + 1], &sections[ROWS + 2]];
         let templates = decode_templates(&sections[TEMPLATES], rows)?;
-        let matrices = Matrices::new(templates, shape, coefficients.len())?;
+        let matrices = Matrices::new(templates, shape, &coefficients)?;
         let bits = |index: usize, len| decode_bitmap(&sections[index], SECTIONS[index], len);
         let mut classes = StoredBitmaps::new(&sections[FIELD_CLASS], SECTIONS[FIELD_CLASS]);
-        let field_class = matrices.with_differences(|len| classes.next(len))?;
+        let field_class =
+            matrices.with_differences(|len| classes.next(len).map(|bits| bits.to_bitmap()))?;
         classes.end()?;
-        let once = [
-            [Bitmap::zeros(shape.inputs), bits(A_AUX, shape.aux)?],
-            [bits(B_INPUTS, shape.inputs)?, bits(B_AUX, shape.aux)?],
-        ];
+        let touched_once = TouchedOnce {
+            a_aux: bits(A_AUX, shape.aux)?,
+            b_inputs: bits(B_INPUTS, shape.inputs)?,
+            b_aux: bits(B_AUX, shape.aux)?,
+        };
         Ok(Self {
             r1cs: Arc::new(CompactR1cs {
                 shape,
                 hash: ShapeHash(header.hash),
                 coefficients,
-                density: Density::new(&matrices, once)?,
+                touched_once,
                 matrices,
                 field_class: RankedBitmap::new(field_class),
             }),

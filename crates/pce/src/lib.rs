@@ -77,12 +77,15 @@ impl Pce {
 
     /// A·w, B·w and C·w on the threads of the current rayon pool.
     pub fn evaluate(&self, witness: &PackedWitness) -> Result<Evaluated, PceError> {
-        self.each_matrix(|matrix, out| self.r1cs.evaluate(matrix, witness, out))
+        self.evaluated(|out| self.r1cs.evaluate(Matrix::ALL, witness, out))
     }
 
     /// [`Pce::evaluate`] on the calling thread alone.
     pub fn evaluate_single_threaded(&self, witness: &PackedWitness) -> Result<Evaluated, PceError> {
-        self.each_matrix(|matrix, out| self.r1cs.evaluate_single_threaded(matrix, witness, out))
+        self.evaluated(|out| {
+            self.r1cs
+                .evaluate_single_threaded(Matrix::ALL, witness, out)
+        })
     }
 
     /// Bytes of the matrices and coefficients in memory, decoded templates among them: what a non-zero costs.
@@ -90,19 +93,13 @@ impl Pce {
         self.matrices.size_bytes() + size_of_val(self.coefficients.as_slice())
     }
 
-    fn each_matrix(
+    fn evaluated(
         &self,
-        evaluate: impl Fn(Matrix, &mut [Fr]) -> Result<(), R1csError>,
+        evaluate: impl FnOnce([&mut [Fr]; 3]) -> Result<(), R1csError>,
     ) -> Result<Evaluated, PceError> {
-        let run = |matrix| {
-            let mut out = zeros(self.shape.constraints);
-            evaluate(matrix, &mut out).map(|()| out)
-        };
-        Ok(Evaluated {
-            a: run(Matrix::A)?,
-            b: run(Matrix::B)?,
-            c: run(Matrix::C)?,
-        })
+        let [mut a, mut b, mut c] = [(); 3].map(|()| zeros(self.shape.constraints));
+        evaluate([&mut a, &mut b, &mut c])?;
+        Ok(Evaluated { a, b, c })
     }
 }
 

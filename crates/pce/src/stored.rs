@@ -6,7 +6,9 @@
 //! runs of equal differences. The rows themselves lie in sections of their own.
 
 use cuzk_curve::Bytes;
-use cuzk_r1cs::{BLOCK_ROWS, Bitmap, Call, Column, ItemKind, Matrix, Rows, StoredItem, Template};
+use cuzk_r1cs::{
+    BLOCK_ROWS, Call, Column, ItemKind, Matrix, Rows, RunBitmap, StoredItem, Template, WordRun,
+};
 
 use crate::PceError;
 use crate::format::{SECTIONS, TEMPLATES};
@@ -244,18 +246,18 @@ const ONES: u64 = 1;
 const LITERAL: u64 = 2;
 
 /// A bitmap's words as runs: of zeros, of ones, or of words that follow.
-pub(crate) fn encode_bitmap(bits: &Bitmap) -> Vec<u8> {
-    let kind = |word: u64| match word {
-        0 => ZEROS,
-        u64::MAX => ONES,
-        _ => LITERAL,
-    };
+pub(crate) fn encode_bitmap(bits: &RunBitmap) -> Vec<u8> {
     let mut out = Numbers::default();
-    for run in bits.words().chunk_by(|a, b| kind(*a) == kind(*b)) {
-        let kind = kind(run[0]);
-        out.push((run.len() as u64) << 2 | kind);
-        if kind == LITERAL {
-            run.iter().for_each(|word| out.0.extend(word.to_le_bytes()));
+    for run in bits.runs() {
+        match run {
+            WordRun::Zeros(words) => out.push((words as u64) << 2 | ZEROS),
+            WordRun::Ones(words) => out.push((words as u64) << 2 | ONES),
+            WordRun::Literal(words) => {
+                out.push((words.len() as u64) << 2 | LITERAL);
+                words
+                    .iter()
+                    .for_each(|word| out.0.extend(word.to_le_bytes()));
+            }
         }
     }
     out.0
@@ -266,7 +268,7 @@ pub(crate) fn decode_bitmap(
     bytes: &[u8],
     section: &'static str,
     len: usize,
-) -> Result<Bitmap, PceError> {
+) -> Result<RunBitmap, PceError> {
     let mut stored = StoredBitmaps::new(bytes, section);
     let bits = stored.next(len)?;
     stored.end()?;
@@ -286,32 +288,33 @@ impl<'a> StoredBitmaps<'a> {
     }
 
     /// The next bitmap, of `len` bits.
-    pub(crate) fn next(&mut self, len: usize) -> Result<Bitmap, PceError> {
+    pub(crate) fn next(&mut self, len: usize) -> Result<RunBitmap, PceError> {
         let numbers = &mut self.0;
         let wanted = len.div_ceil(64);
-        let mut words: Vec<u64> = Vec::with_capacity(wanted);
-        while words.len() < wanted {
+        let mut bits = RunBitmap::default();
+        while bits.words() < wanted {
             let head = numbers.next()?;
             let run = usize::try_from(head >> 2).unwrap_or(usize::MAX);
-            if run == 0 || run > wanted - words.len() {
+            if run == 0 || run > wanted - bits.words() {
                 return Err(numbers.wrong(format!("{wanted} words"), format!("a run of {run}")));
             }
             match head & 3 {
-                ZEROS => words.resize(words.len() + run, 0),
-                ONES => words.resize(words.len() + run, u64::MAX),
+                ZEROS => bits.push(WordRun::Zeros(run)),
+                ONES => bits.push(WordRun::Ones(run)),
                 LITERAL => {
                     let rest = numbers.bytes.get(numbers.position..);
                     let Some(literal) = rest.and_then(|rest| rest.get(..8 * run)) else {
                         return Err(numbers.wrong(format!("{run} words"), "fewer bytes"));
                     };
                     let literal = literal.as_chunks::<8>().0.iter();
-                    words.extend(literal.map(|word| u64::from_le_bytes(*word)));
+                    let literal: Vec<u64> = literal.map(|word| u64::from_le_bytes(*word)).collect();
+                    bits.push(WordRun::Literal(&literal));
                     numbers.position += 8 * run;
                 }
                 other => return Err(numbers.wrong("a kind of run", other)),
             }
         }
-        Bitmap::from_words(words, len)
+        bits.finish(len)
             .ok_or_else(|| self.0.wrong(format!("{len} bits"), "a bit past the end"))
     }
 
@@ -408,7 +411,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
     use crate::Pce;
-    use cuzk_r1cs::{Matrices, RankedBitmap};
+    use cuzk_r1cs::{Bitmap, Matrices};
     use cuzk_testing::circuits::repeating_circuits;
     use proptest::prelude::*;
 
@@ -428,6 +431,7 @@ mod tests {
                 bits(len, |i| i < len / 2),
                 bits(len, |i| !(128..=700).contains(&i)),
             ] {
+                let bits = RunBitmap::from(&bits);
                 let stored = encode_bitmap(&bits);
                 assert_eq!(decode_bitmap(&stored, "test", len).unwrap(), bits);
                 assert!(decode_bitmap(&stored, "test", len + 64).is_err());
@@ -439,8 +443,8 @@ mod tests {
                 }
             }
         }
-        assert!(encode_bitmap(&Bitmap::zeros(1 << 20)).len() < 8);
-        assert!(encode_bitmap(&Bitmap::ones(1 << 20)).len() < 8);
+        assert!(encode_bitmap(&RunBitmap::from(&Bitmap::zeros(1 << 20))).len() < 8);
+        assert!(encode_bitmap(&RunBitmap::from(&Bitmap::ones(1 << 20))).len() < 8);
     }
 
     #[test]
@@ -470,7 +474,7 @@ mod tests {
     /// Reads templates and all that can be reached through them.
     fn read(pce: &Pce, bytes: &[u8], rows: [&Bytes; 3]) -> Result<(), PceError> {
         let templates = decode_templates(bytes, rows)?;
-        let matrices = Matrices::new(templates, pce.shape, pce.coefficients.len())?;
+        let matrices = Matrices::new(templates, pce.shape, &pce.coefficients)?;
         for matrix in Matrix::ALL {
             matrices.for_each_row(matrix, 0..pce.shape.constraints, |row| {
                 for term in row {
@@ -484,7 +488,7 @@ mod tests {
             })?;
             let once = matrices.touched_once(matrix)?;
             let [_, aux] = matrices.touched(matrix, once)?;
-            assert_eq!(RankedBitmap::new(aux).bits().len(), pce.shape.aux);
+            assert_eq!(aux.len(), pce.shape.aux);
         }
         Ok(())
     }

@@ -21,6 +21,23 @@ fn what_was_put_is_found_by_hash_and_by_name() {
 }
 
 #[test]
+fn notes_lie_beside_their_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path());
+    let (hash, other) = (ShapeHash([1; 32]), ShapeHash([2; 32]));
+    assert_eq!(cache.note(hash, "topic").unwrap(), None);
+    for text in ["first", "second"] {
+        cache.put_note(hash, "topic", text).unwrap();
+        let found = cache.note(hash, "topic").unwrap();
+        assert_eq!(found.as_deref(), Some(text));
+    }
+    assert_eq!(cache.note(hash, "another").unwrap(), None);
+    assert_eq!(cache.note(other, "topic").unwrap(), None);
+    let missing = Cache::new(folder.path().join("missing"));
+    assert!(missing.put_note(hash, "topic", "text").is_err());
+}
+
+#[test]
 fn a_file_under_another_hash_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path());
@@ -65,4 +82,20 @@ fn a_damaged_file_is_refused_and_names_the_section() {
         cache.find("cubic").unwrap_err(),
         PceError::Truncated { .. }
     ));
+}
+
+#[test]
+fn a_file_of_another_version_is_refused_and_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cubic.pce");
+    Pce::record(Cubic { x: None })
+        .unwrap()
+        .write(&path)
+        .unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8] -= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let error = Pce::open(&path).unwrap_err();
+    assert!(matches!(error, PceError::Format { .. }), "{error}");
+    assert!(error.to_string().contains("compile the circuit again"));
 }

@@ -81,7 +81,7 @@ proptest! {
         let read = Pce::from_bytes(Bytes::new(bytes.clone())).unwrap();
         prop_assert_eq!(read.hash, pce.hash);
         prop_assert_eq!(&read.coefficients, &pce.coefficients);
-        prop_assert_eq!(&read.density, &pce.density);
+        prop_assert_eq!(read.density().unwrap(), pce.density().unwrap());
         prop_assert_eq!(file(&read), bytes);
         let packed = read.pack(witness(circuit)).unwrap();
         prop_assert_eq!(read.evaluate(&packed).unwrap(), pce.evaluate(&packed).unwrap());

@@ -68,7 +68,7 @@ proptest! {
         // A template has no row before its first, so its rows can say less of a variable than plain rows do, never more.
         let (with, without) = (templates.field_class.bits(), plain.field_class.bits());
         prop_assert!(without.iter_ones().all(|j| with.get(j)), "boolean by templates, not by rows");
-        prop_assert_eq!(&templates.density, &plain.density);
+        prop_assert_eq!(templates.density().unwrap(), plain.density().unwrap());
         let constraints = plain.shape.constraints;
         let from = from % (constraints + 1);
         for matrix in Matrix::ALL {
@@ -101,7 +101,7 @@ proptest! {
         let found = pce.evaluate(&pce.pack(changed.clone()).unwrap()).unwrap();
         prop_assert_eq!(&found, &plain.evaluate(&plain.pack(changed.clone()).unwrap()).unwrap());
         let mut streamed = Vec::new();
-        pce.evaluate_streamed(Matrix::A, &pce.pack(changed).unwrap(), |value| streamed.push(value)).unwrap();
+        pce.evaluate_streamed([Matrix::A], &pce.pack(changed).unwrap(), |[value]| streamed.push(*value)).unwrap();
         prop_assert_eq!(streamed, found.a);
     }
 
@@ -111,7 +111,7 @@ proptest! {
         let bytes = file(&pce);
         let read = Pce::from_bytes(Bytes::new(bytes.clone())).unwrap();
         prop_assert_eq!(read.hash, pce.hash);
-        prop_assert_eq!(&read.density, &pce.density);
+        prop_assert_eq!(read.density().unwrap(), pce.density().unwrap());
         prop_assert_eq!(read.field_class.bits(), pce.field_class.bits());
         prop_assert_eq!(file(&read), bytes);
         let constraints = pce.shape.constraints;
@@ -164,17 +164,73 @@ fn large_blocks_equal_plain_rows() {
     let pce = Pce::compile(record(&circuit)).unwrap();
     assert!(pce.matrices.templates().len() > 3);
     assert_eq!(pce.hash, plain.hash);
-    assert_eq!(pce.density, plain.density);
+    assert_eq!(pce.density().unwrap(), plain.density().unwrap());
     assert_eq!(pce.field_class.bits(), plain.field_class.bits());
     let oracle = FullSynthesis::<false>::of(circuit.clone()).unwrap();
     let packed = pce.pack(witness(&circuit)).unwrap();
     let found = pce.evaluate(&packed).unwrap();
     assert!([found.a, found.b, found.c] == oracle.abc);
     let read = Pce::from_bytes(Bytes::new(file(&pce))).unwrap();
-    assert_eq!(read.density, pce.density);
+    assert_eq!(read.density().unwrap(), pce.density().unwrap());
     for matrix in Matrix::ALL {
         for range in [0..9000, 1400..1600, 4500..4501] {
             assert!(rows(&read, matrix, range.clone()) == rows(&plain, matrix, range));
+        }
+    }
+}
+
+/// Words, words in turn and packed words, long enough for every way of evaluating them, with bits and with others.
+#[test]
+fn words_equal_synthesis() {
+    let words = |count| {
+        vec![
+            Step::Bits(2 * count),
+            Step::Word(count),
+            Step::Pairs(count),
+            Step::Pack(count, 2),
+            Step::Bits(count),
+            Step::Pack(2 * count, 1),
+        ]
+    };
+    for count in [1, 7, 8, 9, 32, 65, 200] {
+        let with_others = [
+            words(count),
+            vec![Step::Aux(77)],
+            words(count),
+            vec![Step::Aux(5)],
+        ];
+        let steps = vec![
+            Step::Repeat(3, words(count)),
+            Step::Repeat(2, with_others.concat()),
+            Step::Repeat(
+                2,
+                [vec![Step::Repeat(2, words(count))], words(count)].concat(),
+            ),
+        ];
+        let circuit = circuit(steps);
+        let oracle = FullSynthesis::<false>::of(circuit.clone()).unwrap();
+        let pce = Pce::compile(record(&circuit)).unwrap();
+        let plain = Pce::compile(record(&circuit.without_namespaces())).unwrap();
+        let packed = pce.pack(witness(&circuit)).unwrap();
+        let found = pce.evaluate(&packed).unwrap();
+        assert!([found.a, found.b, found.c] == oracle.abc, "{count}");
+        for matrix in Matrix::ALL {
+            let all = 0..pce.shape.constraints;
+            assert!(
+                rows(&pce, matrix, all.clone()) == rows(&plain, matrix, all),
+                "{count}"
+            );
+        }
+        // One value outside its class after the other.
+        for changed in (0..oracle.aux.len()).step_by(oracle.aux.len() / 20 + 1) {
+            let mut aux = oracle.aux.clone();
+            aux[changed] += Fr::from(3);
+            let changed = Assignment::new(oracle.inputs.clone(), aux);
+            let wanted = plain
+                .evaluate(&plain.pack(changed.clone()).unwrap())
+                .unwrap();
+            let found = pce.pack(changed).unwrap();
+            assert!(pce.evaluate(&found).unwrap() == wanted, "{count}");
         }
     }
 }

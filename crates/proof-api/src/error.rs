@@ -58,6 +58,9 @@ pub enum ProofApiError {
         /// What the library said.
         message: String,
     },
+    /// The circuit's synthesis, or a witness that is not of its circuit.
+    #[error(transparent)]
+    R1cs(#[from] cuzk_r1cs::R1csError),
 }
 
 impl ProofApiError {

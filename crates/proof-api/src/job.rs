@@ -1,6 +1,7 @@
 //! Requests and the jobs that they decode to.
 
 use cuzk_curve::Fr;
+use cuzk_r1cs::Assignment;
 
 use crate::{AnyCircuit, PROOF_BYTES, ProofApiError};
 
@@ -44,6 +45,13 @@ pub trait Job: Send + Sync {
 
     /// The circuit of a partition with its witness.
     fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError>;
+
+    /// The assignment of a partition computed directly, ONE as the first input: equal to what the circuit's closures
+    /// yield. None where there is no direct way.
+    fn direct_witness(&self, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
+        let _ = partition;
+        Ok(None)
+    }
 
     /// Checks the vanilla proofs with the proof type's own verifier, so that a bad payload is told from a bad prover.
     fn self_check(&self) -> Result<(), ProofApiError>;

@@ -3,6 +3,7 @@
 use cuzk_curve::Fr;
 use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, prover_id, wrong};
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
+use cuzk_r1cs::Assignment;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
 use filecoin_proofs::constants::{DefaultPieceDomain, DefaultPieceHasher};
 use filecoin_proofs::parameters::public_params;
@@ -16,6 +17,7 @@ use storage_proofs_porep::stacked::{
 use crate::SealProof;
 use crate::convert::{Counts, PartitionProof};
 use crate::wire::{Phase1, parse_envelope, parse_phase1};
+use crate::witness::{Challenge, Commitments, partition_witness};
 
 /// The compound proof, whose circuits are a PoRep's partitions.
 type Compound<Tree> = StackedCompound<Tree, DefaultPieceHasher>;
@@ -25,7 +27,10 @@ pub struct PorepJob<Tree: SectorTree> {
     circuit_id: &'static str,
     params: PublicParams<Tree>,
     inputs: PublicInputs<PoseidonDomain, DefaultPieceDomain>,
+    /// For the circuit and the verifier.
     proofs: Vec<PartitionProof<Tree>>,
+    /// The same openings for the direct witness.
+    challenges: Vec<Vec<Challenge>>,
 }
 
 impl<Tree: SectorTree> PorepJob<Tree> {
@@ -50,7 +55,7 @@ impl<Tree: SectorTree> PorepJob<Tree> {
             challenges: params.challenges.num_challenges_per_partition(),
         };
         let (tagged, partitions) = phase1.vanilla_proofs.split();
-        let proofs = if tagged == size {
+        let partitions = if tagged == size {
             counts
                 .partitions::<Tree>(partitions)
                 .within(&format!("StackedDrg{}V1", size.name()))
@@ -60,14 +65,17 @@ impl<Tree: SectorTree> PorepJob<Tree> {
                 tagged.name(),
             ))
         };
+        let partitions = partitions
+            .within("vanilla_proofs")
+            .within("Phase1Out")
+            .within("vanilla_proof")?;
+        let (proofs, challenges) = partitions.into_iter().unzip();
         Ok(Self {
             circuit_id,
             params,
             inputs,
-            proofs: proofs
-                .within("vanilla_proofs")
-                .within("Phase1Out")
-                .within("vanilla_proof")?,
+            proofs,
+            challenges,
         })
     }
 
@@ -118,6 +126,30 @@ impl<Tree: SectorTree> Job for PorepJob<Tree> {
 
     fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
         Ok(Box::new(self.typed_circuit(partition)?))
+    }
+
+    fn direct_witness(&self, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
+        self.check(partition)?;
+        let proofs = &self.proofs[partition];
+        let Some((first, tau)) = proofs.first().zip(self.inputs.tau.as_ref()) else {
+            return Ok(None);
+        };
+        let [replica_tree, column_tree] = [first.comm_r_last(), first.comm_c()];
+        if proofs
+            .iter()
+            .any(|proof| [proof.comm_r_last(), proof.comm_c()] != [replica_tree, column_tree])
+        {
+            // The circuit is refused, and the refusal says why.
+            return Ok(None);
+        }
+        let commitments = Commitments {
+            replica_id: self.inputs.replica_id.into(),
+            comm_d: tau.comm_d.into(),
+            comm_r: tau.comm_r.into(),
+            comm_r_last: replica_tree.into(),
+            comm_c: column_tree.into(),
+        };
+        Ok(partition_witness(&commitments, &self.challenges[partition]))
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {

@@ -10,6 +10,7 @@ mod convert;
 mod job;
 mod registered;
 mod wire;
+mod witness;
 
 pub use job::PorepJob;
 pub use registered::SealProof;

@@ -3,6 +3,7 @@
 use cuzk_curve::Fr;
 use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, scalar, wrong};
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
+use cuzk_r1cs::Assignment;
 use filecoin_hashers::Domain;
 use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::merkle::MerkleProofTrait;
@@ -14,6 +15,7 @@ use storage_proofs_update::{
 };
 
 use crate::wire::decode_partition;
+use crate::witness::partition_witness;
 
 /// Row of the registered update proofs: numbers 0 to 4.
 const ROWS: std::ops::Range<u64> = 0..1;
@@ -135,6 +137,15 @@ impl<Tree: SectorTree> Job for SnapJob<Tree> {
 
     fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
         Ok(Box::new(self.typed_circuit(partition)?))
+    }
+
+    fn direct_witness(&self, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
+        let inputs = self.public_inputs(partition)?;
+        Ok(partition_witness(
+            &self.params,
+            &inputs,
+            &self.proofs[partition],
+        ))
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {

@@ -6,6 +6,7 @@
 
 mod job;
 mod wire;
+mod witness;
 
 pub use job::SnapJob;
 

@@ -32,6 +32,12 @@ impl Bitmap {
         (words.len() == len.div_ceil(64) && tail_clear).then_some(Self { words, len })
     }
 
+    /// Takes words as bits whose number and tail were checked.
+    pub(crate) fn from_checked_words(words: Vec<u64>, len: usize) -> Self {
+        debug_assert_eq!(words.len(), len.div_ceil(64));
+        Self { words, len }
+    }
+
     /// Number of bits.
     pub fn len(&self) -> usize {
         self.len
@@ -84,6 +90,30 @@ impl Bitmap {
             *last |= u64::from(bit) << offset;
         }
         self.len += 1;
+    }
+
+    /// Appends the lowest `count` bits of `word`, least significant first; the others are ignored.
+    ///
+    /// # Panics
+    /// Where `count` is over 64.
+    #[inline]
+    pub fn push_bits(&mut self, word: u64, count: usize) {
+        assert!(count <= 64, "{count} bits of a word of 64");
+        if count == 0 {
+            return;
+        }
+        let word = word & (u64::MAX >> (64 - count));
+        let offset = self.len % 64;
+        match self.words.last_mut() {
+            Some(last) if offset > 0 => {
+                *last |= word << offset;
+                if offset + count > 64 {
+                    self.words.push(word >> (64 - offset));
+                }
+            }
+            _ => self.words.push(word),
+        }
+        self.len += count;
     }
 
     /// Appends all bits of `other`.
@@ -167,6 +197,11 @@ impl Bitmap {
             .for_each(|(own, other)| *own ^= other);
     }
 
+    /// Bytes in memory.
+    pub fn size_bytes(&self) -> usize {
+        size_of_val(self.words.as_slice())
+    }
+
     /// Number of one bits.
     pub fn count_ones(&self) -> usize {
         self.words
@@ -187,32 +222,54 @@ impl Bitmap {
     }
 }
 
+/// Words whose ranks are counted from a common one.
+const RANK_WORDS: usize = 1024;
+
 /// A bitmap that also answers how many ones lie before a position.
 #[derive(Clone, Debug, Default)]
 pub struct RankedBitmap {
     bits: Bitmap,
-    before: Vec<u32>,
+    /// Ones before each group of [`RANK_WORDS`] words.
+    groups: Vec<u32>,
+    /// Ones before each word in its group.
+    before: Vec<u16>,
+    ones: usize,
 }
 
 impl RankedBitmap {
     /// Adds ranks to `bits`, which must hold fewer than 2^32 ones.
     pub fn new(bits: Bitmap) -> Self {
+        let words = bits.words();
+        let mut groups = Vec::with_capacity(words.len().div_ceil(RANK_WORDS));
+        let mut before = Vec::with_capacity(words.len());
         let mut total = 0u32;
-        let before = bits
-            .words()
-            .iter()
-            .map(|word| {
-                let rank = total;
-                total += word.count_ones();
-                rank
-            })
-            .collect();
-        Self { bits, before }
+        for group in words.chunks(RANK_WORDS) {
+            groups.push(total);
+            let mut rank = 0u32;
+            for word in group {
+                // At most 64 * 1023 here, so it fits.
+                before.push(rank as u16);
+                rank += word.count_ones();
+            }
+            total += rank;
+        }
+        let ones = total as usize;
+        Self {
+            bits,
+            groups,
+            before,
+            ones,
+        }
     }
 
     /// The bits alone.
     pub fn bits(&self) -> &Bitmap {
         &self.bits
+    }
+
+    /// Number of one bits.
+    pub fn count_ones(&self) -> usize {
+        self.ones
     }
 
     /// Number of ones before `index`.
@@ -221,10 +278,18 @@ impl RankedBitmap {
         let (word, bit) = (index / 64, index % 64);
         match (self.before.get(word), self.bits.words().get(word)) {
             (Some(&before), Some(&bits)) => {
-                before as usize + (bits & ((1u64 << bit) - 1)).count_ones() as usize
+                let below = (bits & ((1u64 << bit) - 1)).count_ones();
+                (self.groups[word / RANK_WORDS] + u32::from(before) + below) as usize
             }
-            _ => self.bits.count_ones(),
+            _ => self.ones,
         }
+    }
+
+    /// Bytes in memory: a bit and a quarter for each.
+    pub fn size_bytes(&self) -> usize {
+        self.bits.size_bytes()
+            + size_of_val(self.groups.as_slice())
+            + size_of_val(self.before.as_slice())
     }
 }
 
@@ -245,6 +310,21 @@ mod tests {
                 let mut joined = make(0, left);
                 joined.extend(&make(left, right));
                 assert_eq!(joined, make(0, left + right), "{left} + {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_bits_equal_pushes_at_every_offset() {
+        let word = 0x9e37_79b9_7f4a_7c15u64;
+        for left in 0..130 {
+            for count in [0, 1, 31, 32, 63, 64] {
+                let mut wanted = Bitmap::default();
+                (0..left).for_each(|i| wanted.push(i % 3 == 0));
+                let mut found = wanted.clone();
+                found.push_bits(word, count);
+                (0..count).for_each(|i| wanted.push(word >> i & 1 == 1));
+                assert_eq!(found, wanted, "{left} + {count}");
             }
         }
     }
@@ -285,6 +365,23 @@ mod tests {
                 "{i}"
             );
         }
+        // Past a group of words, and with all of them ones.
+        let len = 64 * RANK_WORDS + 130;
+        let ranked = RankedBitmap::new(Bitmap::ones(len));
+        for i in [
+            0,
+            63,
+            64,
+            len - 131,
+            len - 130,
+            len - 129,
+            len - 64,
+            len,
+            len + 1,
+        ] {
+            assert_eq!(ranked.rank(i), i.min(len), "{i}");
+        }
+        assert_eq!(ranked.count_ones(), len);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use cuzk_curve::Fr;
 
-use crate::{Bitmap, Column, Matrices, Matrix, R1csError, RankedBitmap, Shape, ShapeHash};
+use crate::{
+    Bitmap, Column, Matrices, Matrix, R1csError, RankedBitmap, RunBitmap, Shape, ShapeHash,
+};
 
 /// A circuit's R1CS in compiled form.
 ///
@@ -20,8 +22,8 @@ pub struct CompactR1cs {
     pub matrices: Matrices,
     /// Aux variables of the field class. All others are of the boolean class: the constraints allow only 0 and 1.
     pub field_class: RankedBitmap,
-    /// Which variables have a point in which query of the key.
-    pub density: Density,
+    /// What [`CompactR1cs::density`] is derived from.
+    pub touched_once: TouchedOnce,
 }
 
 impl CompactR1cs {
@@ -40,7 +42,37 @@ impl CompactR1cs {
 
     /// Slots of a packed witness: inputs and aux variables of the field class.
     pub fn slots(&self) -> usize {
-        self.shape.inputs + self.field_class.bits().count_ones()
+        self.shape.inputs + self.field_class.count_ones()
+    }
+
+    /// Which variables have a point in which query of the key. Derived anew at each call, two bits an aux variable: it is
+    /// needed once, when a key is made or made resident.
+    ///
+    /// Errors: [`R1csError::Rows`] where a template does not decode.
+    pub fn density(&self) -> Result<Density, R1csError> {
+        let TouchedOnce {
+            a_aux,
+            b_inputs,
+            b_aux,
+        } = &self.touched_once;
+        let a = [Bitmap::zeros(self.shape.inputs), a_aux.to_bitmap()];
+        let [_, a_aux] = self.matrices.touched(Matrix::A, a)?;
+        let b = [b_inputs.to_bitmap(), b_aux.to_bitmap()];
+        let [b_inputs, b_aux] = self.matrices.touched(Matrix::B, b)?;
+        Ok(Density {
+            a_aux,
+            b_inputs,
+            b_aux,
+        })
+    }
+
+    /// Bytes in memory of all that the circuit holds: matrices with what is decoded of them, coefficients, classes with
+    /// their ranks, and what the density is derived from. A mapped file's rows are counted as if they were copied.
+    pub fn size_bytes(&self) -> usize {
+        self.matrices.size_bytes()
+            + size_of_val(self.coefficients.as_slice())
+            + self.field_class.size_bytes()
+            + self.touched_once.size_bytes()
     }
 
     /// Where a packed witness holds a variable: `Dense(s)` is slot s (the inputs, then the aux variables of the field
@@ -76,6 +108,37 @@ impl VariableSet {
     }
 }
 
+/// The variables that occur in the rows of templates that occur once. With the templates they say what occurs at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TouchedOnce {
+    /// Aux variables in A.
+    pub a_aux: RunBitmap,
+    /// Inputs in B.
+    pub b_inputs: RunBitmap,
+    /// Aux variables in B.
+    pub b_aux: RunBitmap,
+}
+
+impl TouchedOnce {
+    /// Reads the rows of templates that occur once.
+    ///
+    /// Errors: [`R1csError::Rows`] where they do not decode.
+    pub fn of(matrices: &Matrices) -> Result<Self, R1csError> {
+        let [_, a_aux] = matrices.touched_once(Matrix::A)?;
+        let [b_inputs, b_aux] = matrices.touched_once(Matrix::B)?;
+        Ok(Self {
+            a_aux: RunBitmap::from(&a_aux),
+            b_inputs: RunBitmap::from(&b_inputs),
+            b_aux: RunBitmap::from(&b_aux),
+        })
+    }
+
+    /// Bytes in memory.
+    pub fn size_bytes(&self) -> usize {
+        self.a_aux.size_bytes() + self.b_inputs.size_bytes() + self.b_aux.size_bytes()
+    }
+}
+
 /// Which variables occur in A and in B with a non-zero coefficient. Every input occurs in A by its input row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Density {
@@ -88,20 +151,6 @@ pub struct Density {
 }
 
 impl Density {
-    /// The density of matrices, given for A and B the inputs and aux variables that occur in the rows of templates that
-    /// occur once.
-    ///
-    /// Errors: [`R1csError`] where a template does not decode.
-    pub fn new(matrices: &Matrices, [a, b]: [[Bitmap; 2]; 2]) -> Result<Self, R1csError> {
-        let [_, a_aux] = matrices.touched(Matrix::A, a)?;
-        let [b_inputs, b_aux] = matrices.touched(Matrix::B, b)?;
-        Ok(Self {
-            a_aux,
-            b_inputs,
-            b_aux,
-        })
-    }
-
     /// The variables of the key's A query.
     pub fn a(&self, shape: Shape) -> VariableSet {
         VariableSet {

@@ -11,11 +11,12 @@ mod driver;
 mod evaluate;
 mod matrices;
 mod rows;
+mod runs;
 mod shape;
 mod witness;
 
 pub use bitmap::{Bitmap, RankedBitmap};
-pub use compact::{CompactR1cs, Density, VariableSet};
+pub use compact::{CompactR1cs, Density, TouchedOnce, VariableSet};
 pub use driver::{Counts, Tally, synthesize};
 pub use evaluate::{RowValues, small_integer};
 pub use matrices::{
@@ -23,6 +24,7 @@ pub use matrices::{
     TemplateWriter,
 };
 pub use rows::{BLOCK_ROWS, BlockReader, Column, Rows, RowsWriter, Term};
+pub use runs::{RunBitmap, WordRun};
 pub use shape::{Shape, ShapeHash};
 pub use witness::{Assignment, Escape, PackedWitness, Value};
 

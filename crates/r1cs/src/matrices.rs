@@ -1,18 +1,24 @@
 //! The matrices of a circuit as templates: each repeated block of constraints once, with the places that call it.
 //!
 //! Templates are numbered so that a template calls only earlier ones; the last is the root, whose expansion is the
-//! circuit. Templates that occur more than once are kept decoded, since they are read again and again; the rows of the
-//! others stay in their encoding and are decoded as they are read.
+//! circuit. Templates that occur more than once and are not large are kept decoded, since they are read again and again;
+//! the rows of the others stay in their encoding and are decoded as they are read.
 
+mod coefficients;
+mod column_map;
+mod decode;
 mod decoded;
 mod template;
 mod touched;
 mod walk;
 
-pub use decoded::{ColumnHasher, ColumnMap};
-pub(crate) use decoded::{Decoded, LocalTerm};
+pub(crate) use coefficients::CoefficientTable;
+pub use column_map::{ColumnHasher, ColumnMap};
+use decode::DecodedTemplates;
+pub(crate) use decoded::{Decoded, Group, GroupKind, NARROW, Part, Place};
 pub use template::{Call, Entry, Item, ItemKind, StoredItem, Template, TemplateWriter};
-pub(crate) use walk::Run;
+
+use cuzk_curve::Fr;
 
 use crate::{Column, R1csError, Shape};
 
@@ -41,10 +47,10 @@ impl Matrix {
 #[derive(Clone, Debug)]
 pub struct Matrices {
     inputs: u32,
-    coefficients: u32,
+    coefficients: CoefficientTable,
     templates: Vec<Template>,
     occurrences: Vec<u64>,
-    /// Where a template occurs more than once.
+    /// Where a template occurs more than once and is not large.
     decoded: Vec<Option<Box<[Decoded; 3]>>>,
 }
 
@@ -52,14 +58,14 @@ impl Matrices {
     /// How deep calls may nest.
     pub const MAX_DEPTH: u32 = 64;
 
-    /// Takes templates, the root last, as the matrices of a circuit of this shape with so many coefficients.
+    /// Takes templates, the root last, as the matrices of a circuit of this shape with these coefficients.
     ///
     /// Errors: [`R1csError::Template`] where a template calls what it cannot, [`R1csError::Count`] where the root is not
-    /// of this shape, [`R1csError::Rows`] where a template that occurs more than once does not decode.
+    /// of this shape, [`R1csError::Rows`] where a template that is kept decoded does not decode.
     pub fn new(
         templates: Vec<Template>,
         shape: Shape,
-        coefficients: usize,
+        coefficients: &[Fr],
     ) -> Result<Self, R1csError> {
         let Some(root) = templates.last() else {
             let what = "templates with the root";
@@ -86,20 +92,21 @@ impl Matrices {
         let occurrences = occurrences(&templates);
         let mut matrices = Self {
             inputs: shape.inputs as u32,
-            coefficients: coefficients as u32,
+            coefficients: CoefficientTable::new(coefficients),
             decoded: Vec::with_capacity(templates.len()),
             templates,
             occurrences,
         };
-        let mut flat_left = FLAT_TERMS;
+        let mut flat_left = FLAT_SIZE;
         for (template, &occurrences) in matrices.templates.iter().zip(&matrices.occurrences) {
-            if occurrences < 2 {
+            let variables = u64::from(template.slots) + u64::from(template.aux);
+            if occurrences < 2 || variables > DECODED_VARIABLES {
                 matrices.decoded.push(None);
                 continue;
             }
             let called =
                 flat(template, &matrices.decoded, &mut flat_left).then_some(&*matrices.decoded);
-            let decode = |matrix| Decoded::new(template, matrix, matrices.coefficients, called);
+            let decode = |matrix| Decoded::new(template, matrix, &matrices.coefficients, called);
             let decoded = [decode(Matrix::A)?, decode(Matrix::B)?, decode(Matrix::C)?];
             matrices.decoded.push(Some(Box::new(decoded)));
         }
@@ -147,6 +154,13 @@ impl Matrices {
         let decoded = self.decoded.iter().flatten().flat_map(|rows| rows.iter());
         self.templates.iter().map(template).sum::<usize>()
             + decoded.map(Decoded::size_bytes).sum::<usize>()
+            + self.coefficients.size_bytes()
+    }
+
+    /// Whether a template is kept decoded. So are all that it calls.
+    #[inline]
+    pub(crate) fn is_decoded(&self, template: usize) -> bool {
+        self.decoded[template].is_some()
     }
 
     /// Whether a template is decoded with its calls expanded.
@@ -157,6 +171,11 @@ impl Matrices {
             .is_some_and(|rows| rows[0].flat)
     }
 
+    /// What is known of the coefficients.
+    pub(crate) fn coefficients(&self) -> &CoefficientTable {
+        &self.coefficients
+    }
+
     #[inline]
     pub(crate) fn decoded(&self, template: usize, matrix: Matrix) -> Option<&Decoded> {
         self.decoded[template]
@@ -165,29 +184,32 @@ impl Matrices {
     }
 }
 
+/// Slots and aux variables up to which a template is decoded: while its rows are evaluated, each has a byte.
+const DECODED_VARIABLES: u64 = 1 << 17;
 /// Rows up to which a repeated template is decoded with its calls expanded: a call costs about as much as a few rows.
-const FLAT_ROWS: u32 = 1024;
-/// Terms of A, B and C that the templates so expanded may have together: they are held in memory.
-const FLAT_TERMS: usize = 1 << 21;
+const FLAT_ROWS: u32 = 1 << 15;
+/// Rows and terms of A, B and C that the templates so expanded may have together: expanding them takes time.
+const FLAT_SIZE: usize = 1 << 21;
 
-/// Whether a template is to be decoded with its calls expanded, and if so takes its terms from those that are left.
-fn flat(template: &Template, decoded: &[Option<Box<[Decoded; 3]>>], left: &mut usize) -> bool {
+/// Whether a template is to be decoded with its calls expanded, and if so takes its size from what is left.
+fn flat(template: &Template, decoded: &DecodedTemplates, left: &mut usize) -> bool {
     if template.rows > FLAT_ROWS {
         return false;
     }
     // A term takes two bytes or more.
-    let mut terms: usize = template.own.iter().map(|rows| rows.bytes().len() / 2).sum();
+    let terms = template.own.iter().map(|rows| rows.bytes().len() / 2);
+    let mut size = terms.sum::<usize>() + 3 * template.rows as usize;
     for item in &template.items {
         if let ItemKind::Call(call) = item.kind {
             match &decoded[call.template as usize] {
                 Some(called) if called[0].flat => {
-                    terms = terms.saturating_add(called.iter().map(Decoded::len).sum());
+                    size = size.saturating_add(called.iter().map(|rows| rows.terms).sum());
                 }
                 _ => return false,
             }
         }
     }
-    match left.checked_sub(terms) {
+    match left.checked_sub(size) {
         Some(rest) => {
             *left = rest;
             true

@@ -1,7 +1,8 @@
 //! Assignments: as a synthesis yields them, and packed by the classes that a circuit was compiled with.
 
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, room_on_large_pages};
 use ff::Field;
+use rayon::prelude::*;
 
 use crate::{Bitmap, Column, CompactR1cs, R1csError};
 
@@ -60,20 +61,83 @@ impl Assignment {
         assignment
     }
 
+    /// The assignment whose aux values are those of `fields` where `wide` has a one, and bits of `bits` elsewhere. A field
+    /// may be 0 or 1.
+    ///
+    /// Errors: [`R1csError::Count`] where the lengths do not fit, or a bit is one where a field stands.
+    pub fn from_parts(
+        inputs: Vec<Fr>,
+        wide: Bitmap,
+        bits: Bitmap,
+        fields: Vec<Fr>,
+    ) -> Result<Self, R1csError> {
+        check("aux bits", wide.len(), bits.len())?;
+        check("aux fields", wide.count_ones(), fields.len())?;
+        let words = wide.words().iter().zip(bits.words());
+        check(
+            "bits of fields",
+            0,
+            words.filter(|(w, b)| *w & *b != 0).count(),
+        )?;
+        let small = |value: &Fr| matches!(Value::from(*value), Value::Bit(_));
+        let whole = Self {
+            inputs,
+            wide,
+            bits,
+            fields,
+        };
+        if !whole
+            .fields
+            .par_chunks(1 << 14)
+            .any(|run| run.iter().any(small))
+        {
+            return Ok(whole);
+        }
+        let aux: Vec<Fr> = whole.iter_aux().collect();
+        Ok(Self::new(whole.inputs, aux))
+    }
+
     /// Appends an aux value.
     #[inline]
     pub fn push_aux(&mut self, value: Fr) {
         match Value::from(value) {
-            Value::Bit(bit) => {
-                self.wide.push(false);
-                self.bits.push(bit);
-            }
+            Value::Bit(bit) => self.push_bits(u64::from(bit), 1),
             Value::Field(value) => {
                 self.wide.push(true);
                 self.bits.push(false);
                 self.fields.push(value);
             }
         }
+    }
+
+    /// Appends aux values in order. It is fast where few of them are 0 or 1.
+    pub fn push_all_aux(&mut self, values: &[Fr]) {
+        for values in values.chunks(64) {
+            let small = |value: &Fr| matches!(Value::from(*value), Value::Bit(_));
+            if values.iter().any(small) {
+                values.iter().for_each(|value| self.push_aux(*value));
+            } else {
+                self.wide.push_bits(u64::MAX, values.len());
+                self.bits.push_bits(0, values.len());
+                self.fields.extend_from_slice(values);
+            }
+        }
+    }
+
+    /// Appends `count` aux values that are bits, at most 64: the lowest of `word`, least significant first.
+    ///
+    /// # Panics
+    /// Where `count` is over 64.
+    #[inline]
+    pub fn push_bits(&mut self, word: u64, count: usize) {
+        self.wide.push_bits(0, count);
+        self.bits.push_bits(word, count);
+    }
+
+    /// Appends all inputs and all aux values of `other`.
+    pub fn append(&mut self, other: &Self) {
+        self.inputs.extend_from_slice(&other.inputs);
+        self.append_aux(other);
     }
 
     /// Number of aux values.
@@ -84,6 +148,10 @@ impl Assignment {
     /// Appends the inputs of `other` but its first, and all its aux values.
     pub fn extend_child(&mut self, other: &Self) {
         self.inputs.extend(other.inputs.iter().skip(1));
+        self.append_aux(other);
+    }
+
+    fn append_aux(&mut self, other: &Self) {
         self.wide.extend(&other.wide);
         self.bits.extend(&other.bits);
         self.fields.extend_from_slice(&other.fields);
@@ -106,9 +174,9 @@ impl Assignment {
         check("inputs", r1cs.shape.inputs, self.inputs.len())?;
         check("aux", r1cs.shape.aux, self.aux_len())?;
         let classes = r1cs.field_class.bits();
-        let mut slots = self.inputs;
-        let inputs = slots.len();
-        slots.reserve_exact(classes.count_ones());
+        let inputs = self.inputs.len();
+        let mut slots = room_on_large_pages(inputs + classes.count_ones());
+        slots.extend(self.inputs);
         let mut words = Vec::with_capacity(classes.words().len());
         let mut escapes = Vec::new();
         let mut fields = self.fields.into_iter();
@@ -222,6 +290,55 @@ impl PackedWitness {
                 Some(Value::Bit(self.bits.get(aux as usize)))
             }
             Column::Sparse(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_equal_pushes() {
+        for values in [[7u64, 8, 9], [7, 0, 9], [1, 8, 0], [1, 0, 1]] {
+            let (mut wide, mut bits) = (Bitmap::default(), Bitmap::default());
+            let mut expected = Assignment::new(vec![Fr::ONE], []);
+            for (i, value) in values.into_iter().enumerate() {
+                wide.push_bits(1 << 3, 4);
+                bits.push_bits(i as u64, 4);
+                expected.push_bits(i as u64, 3);
+                expected.push_aux(Fr::from(value));
+            }
+            let fields = values.map(Fr::from).to_vec();
+            let found = Assignment::from_parts(vec![Fr::ONE], wide.clone(), bits.clone(), fields);
+            assert_eq!(found.unwrap(), expected);
+            let fewer = vec![Fr::from(7); 2];
+            let error = Assignment::from_parts(vec![], wide.clone(), bits, fewer).unwrap_err();
+            assert!(matches!(
+                error,
+                R1csError::Count {
+                    wanted: 3,
+                    found: 2,
+                    ..
+                }
+            ));
+            let both = Assignment::from_parts(vec![], wide.clone(), wide, vec![Fr::ONE; 3]);
+            assert!(both.is_err());
+        }
+    }
+
+    #[test]
+    fn runs_equal_single_values() {
+        for len in [0, 1, 63, 64, 65, 200] {
+            for small in [0, 40, 64, 199] {
+                let value = |i: u64| if i == small { Fr::ONE } else { Fr::from(i + 2) };
+                let values: Vec<Fr> = (0..len).map(value).collect();
+                let mut found = Assignment::new(vec![], [Fr::from(9)]);
+                let mut expected = found.clone();
+                found.push_all_aux(&values);
+                values.iter().for_each(|value| expected.push_aux(*value));
+                assert_eq!(found, expected);
+            }
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Templates that do not fit one another are refused, and those that do expand as they should.
 
+use cuzk_curve::Fr;
 use cuzk_r1cs::{
     Bitmap, Column, Matrices, Matrix, R1csError, Shape, Template, TemplateWriter, Term,
 };
+
+use ff::Field;
 
 fn term(column: Column) -> Term {
     Term {
@@ -48,7 +51,8 @@ fn message(result: Result<Matrices, R1csError>) -> String {
 
 #[test]
 fn calls_expand_to_rows() {
-    let matrices = Matrices::new(vec![block(), root(&[1, 3, 6], 8)], shape(8, 6), 1).unwrap();
+    let matrices =
+        Matrices::new(vec![block(), root(&[1, 3, 6], 8)], shape(8, 6), &[Fr::ONE]).unwrap();
     assert_eq!(matrices.occurrences(), [3, 1]);
     assert_eq!(matrices.terms(Matrix::A), 6);
     for (matrix, first) in [
@@ -75,7 +79,8 @@ fn calls_expand_to_rows() {
 
 #[test]
 fn templates_that_do_not_fit_are_refused() {
-    let refused = |templates: Vec<Template>, shape| message(Matrices::new(templates, shape, 1));
+    let refused =
+        |templates: Vec<Template>, shape| message(Matrices::new(templates, shape, &[Fr::ONE]));
     assert!(refused(vec![], shape(0, 0)).contains("templates with the root"));
     assert!(refused(vec![root(&[], 3)], shape(4, 0)).contains("aux of the root"));
     assert!(refused(vec![root(&[], 3)], shape(3, 1)).contains("rows of the root"));
@@ -106,13 +111,13 @@ fn terms_outside_a_repeated_template_are_refused() {
         writer.push_row([&[], &[], &[]]);
         let templates = vec![writer.finish(2, 2), root(&[1, 3], 8)];
         assert!(matches!(
-            Matrices::new(templates, shape(8, 4), 1),
+            Matrices::new(templates, shape(8, 4), &[Fr::ONE]),
             Err(R1csError::Rows { .. })
         ));
     }
     let templates = vec![block(), root(&[1, 3], 8)];
     assert!(matches!(
-        Matrices::new(templates, shape(8, 4), 0),
+        Matrices::new(templates, shape(8, 4), &[]),
         Err(R1csError::Rows { .. })
     ));
 }
@@ -129,7 +134,7 @@ fn calls_nest_only_so_deep() {
         let mut writer = TemplateWriter::default();
         writer.push_call(depth, 2, 1, [Column::Dense(0), Column::Sparse(0)]);
         templates.push(writer.finish(1, 3));
-        message(Matrices::new(templates, shape(3, 2), 1))
+        message(Matrices::new(templates, shape(3, 2), &[Fr::ONE]))
     };
     assert_eq!(chain(Matrices::MAX_DEPTH - 1), "");
     assert!(chain(Matrices::MAX_DEPTH).contains("too deep"));

@@ -24,6 +24,16 @@ pub enum Step {
     /// Allocates (x + coefficient * y) * z of the newest variables x, y and z and constrains it: the same rows wherever it
     /// stands.
     Round(i64),
+    /// So many bits, as `Bit`, of which every third is one.
+    Bits(usize),
+    /// Allocates the products of the newest variables with those so many places before them, one by one, each minus twice
+    /// its second factor: rows of one form whose columns move by one.
+    Word(usize),
+    /// Allocates for each of the newest variables, x and the one after it y, the product p of x and y and (2 p - x) y: rows
+    /// of two forms in turn.
+    Pairs(usize),
+    /// Allocates the sum of the newest variables, of `(count, step)` every step-th, times powers of two and constrains it.
+    Pack(usize, usize),
     /// Steps so many times over, each time in a namespace of its own.
     Repeat(usize, Vec<Step>),
     /// Steps run in a child of their own where the constraint system is extensible, in place where not.
@@ -88,6 +98,13 @@ fn repeated_step() -> impl Strategy<Value = Step> {
         1 => value().prop_map(Step::Aux),
         1 => (0..3usize, 0..3usize).prop_map(|(a, b)| Step::Product(vec![(a, 1)], vec![(b, 1)])),
     ];
+    let words = prop_oneof![
+        (1..70usize).prop_map(Step::Bits),
+        (1..40usize).prop_map(Step::Word),
+        (1..20usize).prop_map(Step::Pairs),
+        (1..100usize, 1..4usize).prop_map(|(count, step)| Step::Pack(count, step)),
+    ];
+    let round = prop_oneof![9 => round, 2 => words];
     let gadget = (1..4usize, prop::collection::vec(round, 1..45));
     let gadget = gadget.prop_map(|(count, steps)| Step::Repeat(count, steps));
     gadget.prop_recursive(2, 12, 4, |inner| {
@@ -185,6 +202,33 @@ impl Scope {
         (lc, sum)
     }
 
+    /// The newest variables, every `step`-th of them, oldest first. ONE stands for those that are not there.
+    fn newest(&self, count: usize, step: usize) -> Vec<(Variable, Fr)> {
+        let last = self.variables.len() - 1;
+        let back = (0..count).rev().map(|i| i * step);
+        back.map(|back| self.variables[last.saturating_sub(back)])
+            .collect()
+    }
+
+    fn pairs<CS: ConstraintSystem<Fr>>(
+        &mut self,
+        cs: &mut CS,
+        count: usize,
+    ) -> Result<(), SynthesisError> {
+        let newest = self.newest(count + 1, 1);
+        for pair in newest.windows(2) {
+            let [(x, x_value), (y, y_value)] = [pair[0], pair[1]];
+            let product_value = x_value * y_value;
+            let product = self.aux(cs, product_value)?;
+            cs.enforce(|| "and", |lc| lc + x, |lc| lc + y, |lc| lc + product);
+            let value = (product_value.double() - x_value) * y_value;
+            let other = self.aux(cs, value)?;
+            let left = |lc| lc + (Fr::from(2), product) - x;
+            cs.enforce(|| "or", left, |lc| lc + y, |lc| lc + other);
+        }
+        Ok(())
+    }
+
     fn run<CS: ConstraintSystem<Fr>>(
         &mut self,
         cs: &mut CS,
@@ -226,6 +270,31 @@ impl Scope {
                 let product = self.aux(cs, value)?;
                 let left = |lc| lc + x + (coefficient, y);
                 cs.enforce(|| "round", left, |lc| lc + z, |lc| lc + product);
+            }
+            Step::Bits(count) => {
+                for i in 0..*count {
+                    self.step(cs, &Step::Bit(i.is_multiple_of(3)))?;
+                }
+            }
+            Step::Word(count) => {
+                let newest = self.newest(2 * count, 1);
+                let (first, second) = newest.split_at(*count);
+                for (&(x, x_value), &(y, y_value)) in first.iter().zip(second) {
+                    let product = self.aux(cs, (x_value - y_value.double()) * y_value)?;
+                    let left = |lc| lc + x - (Fr::from(2), y);
+                    cs.enforce(|| "word", left, |lc| lc + y, |lc| lc + product);
+                }
+            }
+            Step::Pairs(count) => self.pairs(cs, *count)?,
+            Step::Pack(count, step) => {
+                let (mut lc, mut sum, mut power) = (LinearCombination::zero(), Fr::ZERO, Fr::ONE);
+                for (variable, value) in self.newest(*count, *step) {
+                    lc = lc + (power, variable);
+                    sum += power * value;
+                    power = power.double();
+                }
+                let packed = self.aux(cs, sum)?;
+                cs.enforce(|| "packed", |_| lc, |lc| lc + CS::one(), |lc| lc + packed);
             }
             Step::Repeat(count, steps) => {
                 for _ in 0..*count {

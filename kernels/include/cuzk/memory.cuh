@@ -2,6 +2,18 @@
 #pragma once
 #include "ec/points.cuh"
 
+namespace cuzk {
+
+CUZK_FN uint32_t count_ones(uint32_t value) {
+#ifdef __CUDA_ARCH__
+    return __popc(value);
+#else
+    return (uint32_t)__builtin_popcount(value);
+#endif
+}
+
+} // namespace cuzk
+
 #ifdef __CUDACC__
 namespace cuzk {
 
@@ -16,7 +28,7 @@ __device__ __forceinline__ void split(const Fr &value, uint4 &low, uint4 &high) 
 }
 
 // A value whose size is a multiple of 16 bytes.
-template <class T> __device__ __forceinline__ T load(const T *place) {
+template <class T> CUZK_FN T load(const T *place) {
     static_assert(sizeof(T) % 16 == 0, "whole words");
     T value;
     const uint4 *from = reinterpret_cast<const uint4 *>(place);
@@ -26,13 +38,22 @@ template <class T> __device__ __forceinline__ T load(const T *place) {
     return value;
 }
 
-template <class T> __device__ __forceinline__ void store(T *place, const T &value) {
+template <class T> CUZK_FN void store(T *place, const T &value) {
     static_assert(sizeof(T) % 16 == 0, "whole words");
     const uint4 *from = reinterpret_cast<const uint4 *>(&value);
     uint4 *to = reinterpret_cast<uint4 *>(place);
 #pragma unroll
     for (int i = 0; i < (int)(sizeof(T) / 16); i++) to[i] = from[i];
 }
+
+} // namespace cuzk
+#endif
+
+#ifndef __CUDACC__
+namespace cuzk {
+
+template <class T> inline T load(const T *place) { return *place; }
+template <class T> inline void store(T *place, const T &value) { *place = value; }
 
 } // namespace cuzk
 #endif

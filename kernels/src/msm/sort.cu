@@ -1,7 +1,9 @@
-// Sorting the digits of scalars by bucket: count, sum up, scatter.
+// Sorting the digits of scalars by bucket, in two steps: into partitions of 2^low buckets, then within each.
 //
-// Scalar i is scalars[slots[i]] and belongs to point points[i]; without such a list, to i itself. Digit d of window w
-// goes to bucket w 2^(c-1) + |d| - 1; zero digits go nowhere.
+// Scalar i is scalars[slots[i]]; without such a list, scalars[i]. Window w = t groups + g of a plan belongs to group g
+// of buckets and to table t of points. A digit d of it goes to bucket g 2^(c-1) + |d| - 1; zero digits go nowhere.
+// Buckets are counted from the first group of the part that is sorted.
+#include "cuzk/block_sum.cuh"
 #include "cuzk/memory.cuh"
 #include "cuzk/msm/digits.cuh"
 #include "cuzk/msm/entry.cuh"
@@ -10,119 +12,154 @@ using namespace cuzk;
 
 namespace {
 
-constexpr uint32_t SCAN_THREADS = 256;
-constexpr uint32_t SCAN_ITEMS = 16;
+// Few large blocks: what all running blocks write to then stays in the L2 cache until whole lines are written.
+constexpr uint32_t THREADS = 1024;
+constexpr uint32_t SELECT_THREADS = 256;
+constexpr uint32_t MAX_LOW = 11;
+constexpr uint32_t NEGATIVE = Entry::NEGATIVE;
 
-// The sum of `value` over the threads before this one; `total` over all of the block's.
-__device__ __forceinline__ uint32_t sum_before(uint32_t value, uint32_t &total) {
-    __shared__ uint32_t warps[SCAN_THREADS / 32];
-    uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, sum = value;
-    for (uint32_t gap = 1; gap < 32; gap *= 2) {
-        uint32_t below = __shfl_up_sync(0xffffffffu, sum, gap);
-        if (lane >= gap) sum += below;
+// What a block of `msm_count` and `msm_scatter` takes: a tile of the digits of one window.
+struct DigitTile {
+    uint32_t window, table, begin, end;
+    uint64_t row, stride; // of the tile's counts: partition p's is counts[row + p stride]
+    uint32_t first_bucket; // of the window's group, within the part
+
+    __device__ __forceinline__ static DigitTile of(uint32_t count, uint32_t first_window, uint32_t first_group,
+                                                   uint32_t groups, uint32_t tables, uint32_t log_buckets,
+                                                   uint32_t low, uint32_t tile, uint32_t tiles) {
+        DigitTile out;
+        uint32_t index = blockIdx.x % tiles;
+        out.window = blockIdx.x / tiles;
+        uint32_t window = first_window + out.window, group = window % groups - first_group;
+        out.table = window / groups;
+        out.begin = min(index * tile, count);
+        out.end = min(out.begin + tile, count);
+        out.stride = (uint64_t)tables * tiles;
+        out.row = ((uint64_t)group << (log_buckets - low)) * out.stride + out.table * tiles + index;
+        out.first_bucket = group << log_buckets;
+        return out;
     }
-    __syncthreads();
-    if (lane == 31) warps[warp] = sum;
-    __syncthreads();
-    uint32_t before = 0;
-    total = 0;
-    for (uint32_t i = 0; i < SCAN_THREADS / 32; i++) {
-        if (i < warp) before += warps[i];
-        total += warps[i];
-    }
-    return before + sum - value;
+};
+
+// counters[index] += 1; returns what it was. One addition for a warp whose threads all have the same index.
+__device__ __forceinline__ uint32_t next_place(uint32_t *counters, uint32_t index) {
+    uint32_t warp = __activemask(), lane = threadIdx.x % 32, leader = __ffs(warp) - 1, first = 0;
+    if (!__all_sync(warp, __shfl_sync(warp, index, leader) == index)) return atomicAdd(counters + index, 1);
+    if (lane == leader) first = atomicAdd(counters + index, __popc(warp));
+    return __shfl_sync(warp, first, leader) + __popc(warp & ((1u << lane) - 1));
 }
 
 } // namespace
 
 extern "C" {
 
-// counts[bucket] += number of digits that go there.
-__global__ __launch_bounds__(256) void msm_count(const Fr *scalars, const uint32_t *slots, uint32_t count,
-                                                 uint32_t width, uint32_t windows, uint32_t *counts) {
+// digits[w count + i]: the digit of window first_window + w of scalar i as the number of its bucket in the group, plus
+// one, and NEGATIVE; zero where it is zero.
+__global__ __launch_bounds__(256) void msm_digits(const Fr *scalars, const uint32_t *slots, uint32_t count,
+                                                  Fr offset, uint32_t width, uint32_t windows,
+                                                  uint32_t first_window, uint32_t part, uint32_t *digits) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    SignedDigits digits = SignedDigits::of(load(scalars + (slots ? slots[i] : i)), width);
-    for (uint32_t w = 0; w < windows; w++) {
-        int32_t digit = digits.next();
-        if (digit != 0) atomicAdd(counts + (w << (width - 1)) + abs(digit) - 1, 1);
+    SignedDigits all = SignedDigits::of(load(scalars + (slots ? slots[i] : i)), offset, width, windows);
+    for (uint32_t w = 0; w < part; w++) {
+        int32_t digit = all.digit(first_window + w);
+        digits[(uint64_t)w * count + i] = digit < 0 ? (uint32_t)-digit | NEGATIVE : (uint32_t)digit;
     }
 }
 
-// entries: the digits in the order of their buckets. `next` holds each bucket's first place, and its end afterwards.
-__global__ __launch_bounds__(256) void msm_scatter(const Fr *scalars, const uint32_t *slots,
-                                                   const uint32_t *points, uint32_t count,
-                                                   uint32_t width, uint32_t windows, uint32_t *next,
+// The number of digits of each tile in each partition.
+__global__ __launch_bounds__(1024) void msm_count(const uint32_t *digits, uint32_t count, uint32_t first_window,
+                                                 uint32_t first_group, uint32_t groups, uint32_t tables,
+                                                 uint32_t log_buckets, uint32_t low, uint32_t tile, uint32_t tiles,
+                                                 uint32_t *counts) {
+    extern __shared__ uint32_t counters[];
+    uint32_t partitions = 1u << (log_buckets - low);
+    DigitTile at = DigitTile::of(count, first_window, first_group, groups, tables, log_buckets, low, tile, tiles);
+    for (uint32_t p = threadIdx.x; p < partitions; p += THREADS) counters[p] = 0;
+    __syncthreads();
+    const uint32_t *own = digits + (uint64_t)at.window * count;
+    for (uint32_t i = at.begin + threadIdx.x; i < at.end; i += THREADS) {
+        uint32_t digit = own[i] & ~NEGATIVE;
+        if (digit != 0) next_place(counters, (digit - 1) >> low);
+    }
+    __syncthreads();
+    for (uint32_t p = threadIdx.x; p < partitions; p += THREADS) counts[at.row + p * at.stride] = counters[p];
+}
+
+// places: the counts' sums. entries: the digits by partition. The point of scalar i is points[i], or first_scalar + i
+// without such a list, or in table t its multiple at first_multiple + (t - 1) scalars + first_scalar + i.
+__global__ __launch_bounds__(1024) void msm_scatter(const uint32_t *digits, const uint32_t *points, uint32_t count,
+                                                   uint32_t first_scalar, uint32_t scalars, uint32_t first_multiple,
+                                                   uint32_t first_window, uint32_t first_group, uint32_t groups,
+                                                   uint32_t tables, uint32_t log_buckets, uint32_t low,
+                                                   uint32_t tile, uint32_t tiles, const uint32_t *places,
                                                    Entry *entries) {
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    SignedDigits digits = SignedDigits::of(load(scalars + (slots ? slots[i] : i)), width);
-    uint32_t point = points ? points[i] : i;
-    for (uint32_t w = 0; w < windows; w++) {
-        int32_t digit = digits.next();
-        if (digit == 0) continue;
-        uint32_t bucket = (w << (width - 1)) + abs(digit) - 1;
-        uint32_t place = atomicAdd(next + bucket, 1);
-        entries[place] = {bucket, point | (digit < 0 ? Entry::NEGATIVE : 0)};
+    extern __shared__ uint32_t counters[];
+    uint32_t partitions = 1u << (log_buckets - low);
+    DigitTile at = DigitTile::of(count, first_window, first_group, groups, tables, log_buckets, low, tile, tiles);
+    for (uint32_t p = threadIdx.x; p < partitions; p += THREADS) counters[p] = places[at.row + p * at.stride];
+    __syncthreads();
+    const uint32_t *own = digits + (uint64_t)at.window * count;
+    for (uint32_t i = at.begin + threadIdx.x; i < at.end; i += THREADS) {
+        uint32_t digit = own[i], magnitude = digit & ~NEGATIVE;
+        if (magnitude == 0) continue;
+        uint32_t point = first_scalar + i;
+        if (at.table != 0) point += first_multiple + (at.table - 1) * scalars;
+        else if (points) point = points[i];
+        uint32_t place = next_place(counters, (magnitude - 1) >> low);
+        entries[place] = {at.first_bucket + magnitude - 1, point | (digit & NEGATIVE)};
     }
 }
 
-// The sizes of the buckets' lists after a round of pairs; bucket b's list is starts[b] .. starts[b + 1] before it.
-// sizes[buckets] becomes zero, so that the sums of those before give the total there.
-__global__ __launch_bounds__(256) void pairs_sizes(const uint32_t *starts, uint32_t buckets, uint32_t *sizes) {
-    uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
-    if (b > buckets) return;
-    sizes[b] = b == buckets ? 0 : (starts[b + 1] - starts[b] + 1) / 2;
-}
-
-// For each sum of a round its bucket, its first item, and the top bit where there is a second. The items' buckets are
-// keys[stride i]; *count of them there are, in 31 bits.
-__global__ __launch_bounds__(256) void pairs_map(const uint32_t *keys, uint32_t stride, const uint32_t *count,
-                                                 const uint32_t *starts, const uint32_t *new_starts,
-                                                 uint32_t *new_keys, uint32_t *sources) {
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= *count) return;
-    uint32_t bucket = keys[(uint64_t)stride * i], rank = i - starts[bucket];
-    if (rank & 1) return;
-    uint32_t sum = new_starts[bucket] + rank / 2;
-    new_keys[sum] = bucket;
-    sources[sum] = i | (i + 1 < starts[bucket + 1] ? 1u << 31 : 0);
-}
-
-// Each block's 4096 values become the sums of those before them in the block, and sums[block] their total.
-__global__ __launch_bounds__(256) void scan_blocks(uint32_t *values, uint32_t count, uint32_t *sums) {
-    uint32_t start = (blockIdx.x * SCAN_THREADS + threadIdx.x) * SCAN_ITEMS;
-    uint32_t local[SCAN_ITEMS], sum = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < SCAN_ITEMS; i++) {
-        local[i] = start + i < count ? values[start + i] : 0;
-        sum += local[i];
+// Sorts each partition; partition p's first entry is at places[p stride]. A block a partition; starts[b] is where
+// bucket b's entries start.
+__global__ __launch_bounds__(1024) void msm_sort(const Entry *parted, const uint32_t *places, uint32_t stride,
+                                                uint32_t low, Entry *entries, uint32_t *starts) {
+    __shared__ uint32_t counters[1u << MAX_LOW];
+    uint32_t begin = places[(uint64_t)blockIdx.x * stride], end = places[(uint64_t)(blockIdx.x + 1) * stride];
+    uint32_t buckets = 1u << low, first = blockIdx.x << low;
+    for (uint32_t b = threadIdx.x; b < buckets; b += THREADS) counters[b] = 0;
+    __syncthreads();
+    for (uint32_t i = begin + threadIdx.x; i < end; i += THREADS) next_place(counters, parted[i].bucket - first);
+    __syncthreads();
+    // Thread t sums up the buckets t items .. (t + 1) items.
+    uint32_t items = (buckets + THREADS - 1) / THREADS, own = threadIdx.x * items, sum = 0, total;
+    for (uint32_t b = own; b < own + items && b < buckets; b++) sum += counters[b];
+    uint32_t place = begin + sum_before<THREADS>(sum, total);
+    for (uint32_t b = own; b < own + items && b < buckets; b++) {
+        uint32_t size = counters[b];
+        counters[b] = place;
+        starts[first + b] = place;
+        place += size;
     }
-    uint32_t total, before = sum_before(sum, total);
-#pragma unroll
-    for (uint32_t i = 0; i < SCAN_ITEMS; i++) {
-        if (start + i < count) values[start + i] = before;
-        before += local[i];
+    __syncthreads();
+    for (uint32_t i = begin + threadIdx.x; i < end; i += THREADS) {
+        Entry entry = parted[i];
+        entries[next_place(counters, entry.bucket - first)] = entry;
     }
-    if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
-// One block: sums[i] becomes the sum of those before it, and sums[count] that of all.
-__global__ __launch_bounds__(256) void scan_sums(uint32_t *sums, uint32_t count) {
-    uint32_t before = 0;
-    for (uint32_t start = 0; start < count; start += SCAN_THREADS) {
-        uint32_t i = start + threadIdx.x, total;
-        uint32_t inside = sum_before(i < count ? sums[i] : 0, total);
-        if (i < count) sums[i] = before + inside;
-        before += total;
-    }
-    if (threadIdx.x == 0) sums[count] = before;
+// The number of variables in each block's 256 words that are in `variables` and whose bit is one.
+__global__ __launch_bounds__(256) void msm_count_bits(const uint32_t *variables, const uint32_t *bits,
+                                                      uint32_t words, uint32_t *counts) {
+    uint32_t w = blockIdx.x * SELECT_THREADS + threadIdx.x, total;
+    sum_before<SELECT_THREADS>(w < words ? __popc(variables[w] & bits[w]) : 0, total);
+    if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
-// values[i] += sums[i / 4096].
-__global__ __launch_bounds__(256) void scan_add(uint32_t *values, uint32_t count, const uint32_t *sums) {
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) values[i] += sums[i / (SCAN_THREADS * SCAN_ITEMS)];
+// Their points as entries of one bucket; before[w] is the point of word w's first variable.
+__global__ __launch_bounds__(256) void msm_select_bits(const uint32_t *variables, const uint32_t *bits,
+                                                       const uint32_t *before, uint32_t words, uint32_t bucket,
+                                                       const uint32_t *places, Entry *entries) {
+    uint32_t w = blockIdx.x * SELECT_THREADS + threadIdx.x, total;
+    uint32_t in_query = w < words ? variables[w] : 0, rest = w < words ? in_query & bits[w] : 0;
+    uint32_t place = places[blockIdx.x] + sum_before<SELECT_THREADS>(__popc(rest), total);
+    uint32_t first = w < words ? before[w] : 0;
+    while (rest != 0) {
+        uint32_t bit = rest & (0u - rest);
+        rest ^= bit;
+        entries[place++] = {bucket, first + __popc(in_query & (bit - 1))};
+    }
 }
 
 } // extern "C"

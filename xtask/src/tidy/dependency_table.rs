@@ -88,9 +88,10 @@ pub const TABLE: &[Row] = &[
     row("cuzk-lease", &[], LIBRARY),
     row("cuzk-r1cs", &["cuzk-curve"], LIBRARY),
     row("cuzk-backend", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
-    row("cuzk-gpu", &[], DEVICE),
+    row("cuzk-gpu", &["cuzk-lease"], DEVICE),
     row("cuzk-cs-recording", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row("cuzk-cs-witness", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
+    row("cuzk-gadgets", &["cuzk-curve", "cuzk-r1cs"], LIBRARY),
     row(
         "cuzk-pce",
         &[
@@ -112,6 +113,7 @@ pub const TABLE: &[Row] = &[
         &[
             "cuzk-curve",
             "cuzk-kernels",
+            "cuzk-lease",
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-gpu",
@@ -148,7 +150,6 @@ pub const TABLE: &[Row] = &[
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-cs-recording",
-            "cuzk-cs-witness",
             "cuzk-pce",
             "cuzk-params",
             "cuzk-groth16",
@@ -160,7 +161,7 @@ pub const TABLE: &[Row] = &[
     ),
     row(
         "cuzk-filecoin",
-        &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api"],
+        &["cuzk-curve", "cuzk-r1cs", "cuzk-gadgets", "cuzk-proof-api"],
         PROOF,
     ),
     row("cuzk-proof-*", PROOF_USES, PROOF),
@@ -191,14 +192,20 @@ pub const TABLE: &[Row] = &[
         ],
         SERVER,
     ),
-    row("cuzk-cli", CLI_USES, &[&CUDA]),
+    row("cuzk-cli", CLI_USES, &[]),
     row("cuzk-bench", BENCH_USES, PROOF),
     row("cuzk-fuzz", PROGRAM_USES, PROOF),
     row("xtask", &[], LIBRARY),
 ];
 
 /// What a proof type may use: never another one.
-const PROOF_USES: &[&str] = &["cuzk-curve", "cuzk-r1cs", "cuzk-proof-api", "cuzk-filecoin"];
+const PROOF_USES: &[&str] = &[
+    "cuzk-curve",
+    "cuzk-r1cs",
+    "cuzk-gadgets",
+    "cuzk-proof-api",
+    "cuzk-filecoin",
+];
 
 /// What a program may use: it chooses the backend and links the proof types.
 const PROGRAM_USES: &[&str] = &[
@@ -217,7 +224,7 @@ const PROGRAM_USES: &[&str] = &[
     "cuzk-testing",
 ];
 
-/// What the command may use: a program that can be a daemon.
+/// What the command may use: a program's crates, the CUDA backend, which needs no CUDA to be built, and the daemon.
 const CLI_USES: &[&str] = &[
     "cuzk-curve",
     "cuzk-r1cs",
@@ -225,6 +232,7 @@ const CLI_USES: &[&str] = &[
     "cuzk-cs-witness",
     "cuzk-backend",
     "cuzk-backend-cpu",
+    "cuzk-backend-cuda",
     "cuzk-pce",
     "cuzk-params",
     "cuzk-groth16",

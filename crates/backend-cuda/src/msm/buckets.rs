@@ -5,65 +5,93 @@ use cuzk_curve::Group;
 use cuzk_gpu::{Argument, Buffer, Grid};
 use group::Group as _;
 
-use super::sort::ScalarList;
-use super::{Plan, Points, kernels, xyzz_words};
+use super::sort::{Entries, ScalarList, Selection, first_bucket, part_buckets};
+use super::{Part, Plan, Points, kernels, xyzz_words};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
+use crate::memory::coordinate_words;
 
 /// Chunks of the list of digits: enough to fill the largest device several times.
-const CHUNKS: usize = 1 << 19;
+const CHUNKS: usize = 1 << 18;
 /// Digits of a chunk at least.
 const MIN_CHUNK: usize = 16;
 /// Partial sums of a chunk.
 const PARTIAL_CHUNK: usize = 8;
-/// Runs of buckets that fill the largest device.
-const RUNS: usize = 20_000;
-/// Digits that a list may have: their places are counted in 32 bits.
-const MAX_DIGITS: usize = u32::MAX as usize;
+/// Entries that are sorted and added up at a time, at most: items are counted in 31 bits.
+const MAX_ENTRIES: usize = 1 << 30;
+/// Coordinates that the workspace of an entry takes, about.
+const WORKSPACE: usize = 3;
 
 impl CudaBackend {
-    /// The sum of scalars times points.
+    /// The sum of scalars times points, and of selected points.
     pub(super) fn multiply_scalars<G: Group>(
         &self,
         points: &Points<G>,
         list: &ScalarList<'_>,
+        selection: Option<&Selection<'_>>,
     ) -> Result<G::Projective, BackendError> {
-        let plan = Plan::new(list.count);
-        if list.count == 0 {
-            return Ok(G::Projective::identity());
-        }
-        if list.count.saturating_mul(plan.windows as usize) > MAX_DIGITS {
-            return Err(BackendError::Length {
-                what: "digits of a multi-scalar multiplication (at most)",
-                wanted: MAX_DIGITS,
-                found: list.count.saturating_mul(plan.windows as usize),
-            });
-        }
-        let entries = self.sort_digits(list, plan)?;
-        if entries.count == 0 {
+        let plan = list.plan;
+        if list.count == 0 && selection.is_none() {
             return Ok(G::Projective::identity());
         }
         let words = xyzz_words::<G>();
-        let buckets = self
-            .stream
-            .zeros::<u64>(plan.buckets() * words)
-            .map_err(failure)?;
-        let names = kernels::<G>();
-        if self.pairs_pay::<G>(&entries, plan) {
-            let sums = self.add_pairs(points, entries, plan)?;
-            let list = [(&sums.keys).into(), (&sums.points).into()];
-            self.fill::<G>(&buckets, names.accumulate_affine, list, sums.count)?;
-        } else {
-            let list = [(&entries.entries).into(), (&points.words).into()];
-            self.fill::<G>(&buckets, names.accumulate, list, entries.count)?;
+        // The last is that of the selected points.
+        let buckets = self.stream.zeros::<u64>((plan.buckets() + 1) * words);
+        let buckets = buckets.map_err(failure)?;
+        let (available, _) = self.device().memory();
+        let limit = available / 2 / (WORKSPACE * 8 * coordinate_words::<G>());
+        let mut parts = plan.parts(list.count, limit.min(MAX_ENTRIES));
+        if parts.is_empty() {
+            // Without scalars one part is left for the selection.
+            parts.push(Part {
+                windows: 0..plan.windows,
+                scalars: 0..0,
+            });
         }
-        self.sum_windows::<G>(&buckets, plan)
+        for (index, part) in parts.iter().enumerate() {
+            // The last part's buckets end where the plan's do.
+            let selection = selection.filter(|_| index + 1 == parts.len());
+            let entries = self.sort(list, part, selection)?;
+            let lists = part_buckets(plan, part) + usize::from(selection.is_some());
+            let first = first_bucket(plan, part) * words;
+            self.add_up(points, entries, lists, Argument::at(&buckets, first))?;
+        }
+        if list.count == 0 {
+            let last = self.stream.alloc(words).map_err(failure)?;
+            let copied = self
+                .stream
+                .copy(&buckets, plan.buckets() * words, &last, 0, words);
+            copied.map_err(failure)?;
+            return Ok(self.results::<G>(&last, 1)?.into_iter().sum());
+        }
+        self.sum_groups::<G>(&buckets, plan)
+    }
+
+    /// Adds the points of a sorted list to their buckets, of which there are `lists`.
+    fn add_up<G: Group>(
+        &self,
+        points: &Points<G>,
+        entries: Entries,
+        lists: usize,
+        buckets: Argument<'_>,
+    ) -> Result<(), BackendError> {
+        if entries.count == 0 {
+            return Ok(());
+        }
+        let names = kernels::<G>();
+        if Self::pairs_pay::<G>(entries.count, lists) {
+            let sums = self.add_pairs(points, entries, lists)?;
+            let list = [(&sums.keys).into(), (&sums.points).into()];
+            return self.fill::<G>(buckets, names.accumulate_affine, list, sums.count);
+        }
+        let list = [(&entries.entries).into(), (&points.words).into()];
+        self.fill::<G>(buckets, names.accumulate, list, entries.count)
     }
 
     /// Sums a sorted list of `count` points by bucket; buckets without a point are left as they are.
     fn fill<G: Group>(
         &self,
-        buckets: &Buffer<u64>,
+        buckets: Argument<'_>,
         kernel: &'static str,
         list: [Argument<'_>; 2],
         count: usize,
@@ -77,7 +105,7 @@ impl CudaBackend {
             list[1],
             (length as u32).into(),
             (count as u32).into(),
-            buckets.into(),
+            buckets,
             (&keys).into(),
             (&sums).into(),
         ];
@@ -90,7 +118,7 @@ impl CudaBackend {
                 (&sums).into(),
                 (PARTIAL_CHUNK as u32).into(),
                 (count as u32).into(),
-                buckets.into(),
+                buckets,
                 (&next_keys).into(),
                 (&next_sums).into(),
             ];
@@ -117,37 +145,43 @@ impl CudaBackend {
         Ok((chunks, keys, sums))
     }
 
-    /// The sum of digit times bucket over each window, and then over the windows.
-    fn sum_windows<G: Group>(
+    /// The sum of digit times bucket over each group, and then over the groups, and the last bucket.
+    fn sum_groups<G: Group>(
         &self,
         buckets: &Buffer<u64>,
         plan: Plan,
     ) -> Result<G::Projective, BackendError> {
-        let log_buckets = plan.log_buckets();
+        let (log_buckets, groups) = (plan.log_buckets(), plan.groups() as usize);
+        let words = xyzz_words::<G>();
         // Long runs take fewer additions, short ones more threads.
-        let runs = (plan.buckets() / RUNS).max(1).ilog2();
-        let log_length = runs.min(log_buckets);
+        let half = plan.buckets().max(1).ilog2().div_ceil(2);
+        let log_length = half.saturating_sub(5).min(log_buckets);
         let log_row = log_buckets - log_length;
-        let threads = (plan.windows as usize) << log_row;
-        let parts = self
-            .stream
-            .alloc(threads * xyzz_words::<G>())
-            .map_err(failure)?;
+        let threads = groups << log_row;
+        let parts = self.stream.alloc(threads * words).map_err(failure)?;
         let arguments = [
             buckets.into(),
             log_buckets.into(),
             log_length.into(),
-            plan.windows.into(),
+            plan.groups().into(),
             (&parts).into(),
         ];
         self.launch(kernels::<G>().reduce, Grid::over(threads, 128), &arguments)?;
-        let windows = self.fold::<G>(parts, plan.windows as usize, 1 << log_row)?;
-        let sums = self.results::<G>(&windows, plan.windows as usize)?;
+        let sums = self.fold::<G>(parts, groups, 1 << log_row)?;
+        let all = self.stream.alloc((groups + 1) * words).map_err(failure)?;
+        let stream = &self.stream;
+        stream
+            .copy(&sums, 0, &all, 0, groups * words)
+            .map_err(failure)?;
+        let last = plan.buckets() * words;
+        stream
+            .copy(buckets, last, &all, groups * words, words)
+            .map_err(failure)?;
+        let mut sums = self.results::<G>(&all, groups + 1)?;
+        let selected = sums.pop().unwrap_or(G::Projective::identity());
         let shift = |sum: G::Projective| (0..plan.width).fold(sum, |sum, _| sum.double());
         let identity = G::Projective::identity();
-        Ok(sums
-            .into_iter()
-            .rev()
-            .fold(identity, |total, window| shift(total) + window))
+        let sums = sums.into_iter().rev();
+        Ok(sums.fold(identity, |total, group| shift(total) + group) + selected)
     }
 }

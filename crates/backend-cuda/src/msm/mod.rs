@@ -1,9 +1,11 @@
 //! Multi-scalar multiplication: selected sums for bits, sorted buckets of signed digits for the rest.
 
+mod bases;
 mod buckets;
 mod pairs;
 mod plan;
 mod query;
+mod scan;
 mod sort;
 mod sum;
 
@@ -13,11 +15,12 @@ use cuzk_gpu::{Argument, Buffer, Grid};
 use cuzk_r1cs::{CompactR1cs, VariableSet};
 use std::sync::Arc;
 
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
-pub use plan::Plan;
+pub use bases::Bases;
+pub use plan::{Part, Plan};
 pub use query::Query;
 
 /// The kernels' names for a group.
@@ -25,35 +28,46 @@ pub(crate) struct Kernels {
     accumulate: &'static str,
     accumulate_affine: &'static str,
     accumulate_partial: &'static str,
-    slopes_digits: &'static str,
-    slopes_sums: &'static str,
+    digits: PairKernels,
+    sums: PairKernels,
     invert: &'static str,
-    add_digits: &'static str,
-    add_sums: &'static str,
     reduce: &'static str,
     fold: &'static str,
     fold_threads: u32,
-    sum_selected: &'static str,
     decode: &'static str,
+    double: &'static str,
     jacobian: &'static str,
     pub(crate) multiples: &'static str,
     pub(crate) multiply: &'static str,
+}
+
+/// Kernels of a round of pairs, by what its items are.
+pub(crate) struct PairKernels {
+    slopes: &'static str,
+    add: &'static str,
+    copy: &'static str,
 }
 
 const G1_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g1",
     accumulate_affine: "msm_accumulate_affine_g1",
     accumulate_partial: "msm_accumulate_partial_g1",
-    slopes_digits: "pairs_slopes_digits_g1",
-    slopes_sums: "pairs_slopes_sums_g1",
+    digits: PairKernels {
+        slopes: "pairs_slopes_digits_g1",
+        add: "pairs_add_digits_g1",
+        copy: "pairs_copy_digits_g1",
+    },
+    sums: PairKernels {
+        slopes: "pairs_slopes_sums_g1",
+        add: "pairs_add_sums_g1",
+        copy: "pairs_copy_sums_g1",
+    },
     invert: "pairs_invert_g1",
-    add_digits: "pairs_add_digits_g1",
-    add_sums: "pairs_add_sums_g1",
     reduce: "msm_reduce_g1",
     fold: "msm_fold_g1",
     fold_threads: 128,
-    sum_selected: "msm_sum_selected_g1",
     decode: "msm_decode_g1",
+    double: "msm_double_g1",
     jacobian: "msm_jacobian_g1",
     multiples: "fixed_base_multiples_g1",
     multiply: "fixed_base_multiply_g1",
@@ -63,16 +77,22 @@ const G2_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g2",
     accumulate_affine: "msm_accumulate_affine_g2",
     accumulate_partial: "msm_accumulate_partial_g2",
-    slopes_digits: "pairs_slopes_digits_g2",
-    slopes_sums: "pairs_slopes_sums_g2",
+    digits: PairKernels {
+        slopes: "pairs_slopes_digits_g2",
+        add: "pairs_add_digits_g2",
+        copy: "pairs_copy_digits_g2",
+    },
+    sums: PairKernels {
+        slopes: "pairs_slopes_sums_g2",
+        add: "pairs_add_sums_g2",
+        copy: "pairs_copy_sums_g2",
+    },
     invert: "pairs_invert_g2",
-    add_digits: "pairs_add_digits_g2",
-    add_sums: "pairs_add_sums_g2",
     reduce: "msm_reduce_g2",
     fold: "msm_fold_g2",
     fold_threads: 64,
-    sum_selected: "msm_sum_selected_g2",
     decode: "msm_decode_g2",
+    double: "msm_double_g2",
     jacobian: "msm_jacobian_g2",
     multiples: "fixed_base_multiples_g2",
     multiply: "fixed_base_multiply_g2",
@@ -96,56 +116,101 @@ pub(crate) fn xyzz_words<G: Group>() -> usize {
     4 * coordinate_words::<G>()
 }
 
-/// Points in a device's memory, affine and in Montgomery form.
+/// Points in a device's memory, affine and in Montgomery form, then their multiples in further tables.
 #[derive(Debug)]
 pub struct Points<G: Group> {
     pub(crate) words: Buffer<u64>,
     pub(crate) len: usize,
+    /// How the points that are multiplied by scalars are cut, whose multiples there are.
+    pub(crate) plan: Plan,
     group: std::marker::PhantomData<G>,
 }
 
+/// Points that are decoded at a time: their encoded form takes memory besides.
+const DECODED: usize = 1 << 19;
+/// Points of a thread that makes a table.
+const TABLE_BATCH: usize = 8;
+
 impl CudaBackend {
-    /// Decodes points on the device.
-    fn load_points<G: Group>(&self, points: &EncodedPoints<G>) -> Result<Points<G>, BackendError> {
+    /// Decodes points on the device, and makes tables of those in `tabulated`, or of all without such a list.
+    pub(crate) fn load_points<G: Group>(
+        &self,
+        points: &EncodedPoints<G>,
+        tabulated: Option<&Buffer<u32>>,
+        most_tables: u32,
+    ) -> Result<Points<G>, BackendError> {
         let len = points.len();
+        let count = tabulated.map_or(len, Buffer::len);
+        let plan = Plan::new(count, most_tables);
         // An entry of a bucket's list names a point in 31 bits.
-        if len >= 1 << 31 {
+        let all = len.saturating_add(count.saturating_mul(plan.tables as usize - 1));
+        if all >= 1 << 31 {
             return Err(BackendError::Length {
                 what: "points of a multi-scalar multiplication (at most)",
                 wanted: (1 << 31) - 1,
-                found: len,
+                found: all,
             });
         }
-        let words = self
-            .stream
-            .alloc(len * affine_words::<G>())
-            .map_err(failure)?;
-        let encoded = self.stream.upload::<u8>(points.bytes()).map_err(failure)?;
-        let arguments = [
-            Argument::from(&encoded),
-            (len as u32).into(),
-            (&words).into(),
-        ];
-        // SAFETY: an encoded point and a point in memory form both have two coordinates of as many bytes.
-        unsafe {
-            self.stream
-                .launch(kernels::<G>().decode, Grid::over(len, 128), &arguments)
+        let words = self.stream.alloc(all * affine_words::<G>());
+        let words = words.map_err(failure)?;
+        // An encoded point and a point in memory form both have two coordinates of as many bytes.
+        let each = G::UNCOMPRESSED_BYTES;
+        for (piece, bytes) in points.bytes().chunks(DECODED * each).enumerate() {
+            let encoded = self.stream.upload::<u8>(bytes).map_err(failure)?;
+            let count = bytes.len() / each;
+            let to = Argument::at(&words, piece * DECODED * affine_words::<G>());
+            let arguments = [Argument::from(&encoded), (count as u32).into(), to];
+            self.launch(kernels::<G>().decode, Grid::over(count, 128), &arguments)?;
         }
-        .map_err(failure)?;
-        Ok(Points {
+        let points = Points {
             words,
             len,
+            plan,
             group: std::marker::PhantomData,
-        })
+        };
+        self.make_tables(&points, tabulated, count)?;
+        Ok(points)
+    }
+
+    /// Makes the second table from the points, and each further one from that before it.
+    fn make_tables<G: Group>(
+        &self,
+        points: &Points<G>,
+        tabulated: Option<&Buffer<u32>>,
+        count: usize,
+    ) -> Result<(), BackendError> {
+        let words = affine_words::<G>();
+        let table = |t: usize| Argument::at(&points.words, (points.len + (t - 1) * count) * words);
+        for t in 1..points.plan.tables as usize {
+            let (source, list) = match t {
+                1 => (
+                    Argument::from(&points.words),
+                    tabulated.map_or_else(Argument::null, Argument::from),
+                ),
+                _ => (table(t - 1), Argument::null()),
+            };
+            let doublings = points.plan.width * points.plan.groups();
+            let arguments = [
+                source,
+                list,
+                (count as u32).into(),
+                doublings.into(),
+                table(t),
+            ];
+            let grid = Grid::over(count.div_ceil(TABLE_BATCH), 128);
+            self.launch(kernels::<G>().double, grid, &arguments)?;
+        }
+        Ok(())
     }
 }
 
 impl Msm for CudaBackend {
-    type Bases<G: Group> = Points<G>;
+    type Bases<G: Group> = Bases<G>;
     type Query<G: Group> = Query<G>;
 
-    fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Points<G>, BackendError> {
-        self.load_points(&points)
+    fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Bases<G>, BackendError> {
+        let tables = self.tables_that_fit::<G>(points.len(), points.len());
+        self.load_bases_with_tables(&points, tables)
     }
 
     fn load_query<G: Group>(
@@ -154,28 +219,15 @@ impl Msm for CudaBackend {
         variables: Arc<VariableSet>,
         r1cs: &CompactR1cs,
     ) -> Result<Query<G>, BackendError> {
-        Query::load(self, &points, variables, r1cs)
+        Query::load(self, points, &variables, r1cs)
     }
 
     fn msm<G: Group>(
         &self,
-        bases: &Points<G>,
+        bases: &Bases<G>,
         scalars: &Vector,
     ) -> Result<G::Projective, BackendError> {
-        if scalars.0.len() < bases.len {
-            return Err(BackendError::Length {
-                what: "scalars for bases",
-                wanted: bases.len,
-                found: scalars.0.len(),
-            });
-        }
-        let list = sort::ScalarList {
-            scalars: &scalars.0,
-            slots: None,
-            points: None,
-            count: bases.len,
-        };
-        self.multiply_scalars(bases, &list)
+        self.multiply_bases(bases, scalars)
     }
 
     fn msm_query<G: Group>(

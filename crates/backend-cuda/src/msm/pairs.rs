@@ -5,15 +5,16 @@ use cuzk_curve::Group;
 use cuzk_gpu::{Argument, Buffer, Grid};
 
 use super::sort::Entries;
-use super::{Plan, Points, affine_words, kernels};
+use super::{Points, affine_words, kernels};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
+use crate::memory::coordinate_words;
 
 /// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.
-const MIN_ITEMS: usize = 1 << 19;
+const MIN_ITEMS: usize = 1 << 21;
 /// The mean length of a bucket's list below which rounds copy more than they add.
 const MIN_MEAN: usize = 2;
-/// Sums that share a thread's product at most.
+/// Pairs that share a thread's product at most.
 const MAX_BATCH: usize = 24;
 /// Threads that fill the largest device.
 const FILL: usize = 1 << 17;
@@ -38,14 +39,20 @@ struct Items {
     sums: Option<(Buffer<u32>, Buffer<u64>)>,
 }
 
+/// What a round adds: two items and a place for each pair, an item and a place for each last odd one.
+struct Work {
+    pairs: Buffer<[u32; 2]>,
+    places: Buffer<u32>,
+    copies: Buffer<[u32; 2]>,
+    /// Where the lists of sums start, and no more than how many they are.
+    starts: Buffer<u32>,
+    bound: usize,
+}
+
 impl CudaBackend {
-    /// Whether rounds of pairs pay for a list of digits, and their workspace fits.
-    pub(super) fn pairs_pay<G: Group>(&self, entries: &Entries, plan: Plan) -> bool {
-        let bytes = entries.count / 2 * (8 * affine_words::<G>() * 2);
-        entries.count >= MIN_ITEMS
-            && entries.count < 1 << 31
-            && entries.count > MIN_MEAN * plan.buckets()
-            && bytes < self.stream.device().info().memory_total / 2
+    /// Whether a round of pairs pays for so many items in so many lists.
+    pub(super) fn pairs_pay<G: Group>(items: usize, lists: usize) -> bool {
+        items >= MIN_ITEMS * 6 / coordinate_words::<G>() && items > MIN_MEAN * lists
     }
 
     /// Halves the lists of digits until they are short.
@@ -53,25 +60,21 @@ impl CudaBackend {
         &self,
         points: &Points<G>,
         entries: Entries,
-        plan: Plan,
+        lists: usize,
     ) -> Result<Sums, BackendError> {
-        let Entries {
-            entries,
-            count,
-            starts,
-        } = entries;
         let mut items = Items {
-            starts,
-            bound: count,
+            starts: entries.starts,
+            bound: entries.count,
             sums: None,
         };
+        let mut digits = Some(entries.entries);
         loop {
-            items = self.round(points, &entries, items, plan)?;
-            if items.bound < MIN_ITEMS || items.bound < MIN_MEAN * plan.buckets() {
+            items = self.round(points, digits.take(), items, lists)?;
+            if !Self::pairs_pay::<G>(items.bound, lists) {
                 break;
             }
         }
-        let count = self.read(&items.starts, plan.buckets())?;
+        let count = self.read(&items.starts, lists)?;
         let (keys, points) = items.sums.ok_or(BackendError::Length {
             what: "rounds of pairs",
             wanted: 1,
@@ -88,78 +91,99 @@ impl CudaBackend {
     fn round<G: Group>(
         &self,
         points: &Points<G>,
-        entries: &Buffer<[u32; 2]>,
+        entries: Option<Buffer<[u32; 2]>>,
         items: Items,
-        plan: Plan,
+        lists: usize,
     ) -> Result<Items, BackendError> {
-        let buckets = plan.buckets();
-        let bound = (items.bound + buckets).div_ceil(2);
-        let starts = self.stream.alloc::<u32>(buckets + 1).map_err(failure)?;
+        let stream = &self.stream;
+        let bound = (items.bound + lists).div_ceil(2).min(items.bound);
+        let starts = stream.alloc::<u32>(lists + 1).map_err(failure)?;
         let arguments = [
             (&items.starts).into(),
-            (buckets as u32).into(),
+            (lists as u32).into(),
             (&starts).into(),
         ];
-        self.launch("pairs_sizes", Grid::over(buckets + 1, 256), &arguments)?;
+        self.launch("pairs_sizes", Grid::over(lists + 1, 256), &arguments)?;
         self.scan(&starts)?;
-        let keys = self.stream.alloc::<u32>(bound).map_err(failure)?;
-        let sources = self.stream.alloc::<u32>(bound).map_err(failure)?;
-        let (old_keys, stride) = match &items.sums {
-            None => (entries.into(), 2u32),
-            Some((keys, _)) => (keys.into(), 1u32),
+        let keys = stream.alloc::<u32>(bound).map_err(failure)?;
+        let work = Work {
+            pairs: stream.alloc(items.bound / 2).map_err(failure)?,
+            places: stream.alloc(items.bound / 2).map_err(failure)?,
+            copies: stream.alloc(lists.min(bound)).map_err(failure)?,
+            starts,
+            bound,
         };
+        let null = Argument::null;
         let arguments = [
-            old_keys,
-            stride.into(),
-            Argument::at(&items.starts, buckets),
+            entries.as_ref().map_or_else(null, Argument::from),
+            items
+                .sums
+                .as_ref()
+                .map_or_else(null, |(keys, _)| keys.into()),
+            Argument::at(&items.starts, lists),
             (&items.starts).into(),
-            (&starts).into(),
+            (&work.starts).into(),
             (&keys).into(),
-            (&sources).into(),
+            (&work.pairs).into(),
+            (&work.places).into(),
+            (&work.copies).into(),
         ];
         self.launch("pairs_map", Grid::over(items.bound, 256), &arguments)?;
-        let count = Argument::at(&starts, buckets);
-        let sums = self.add_sources::<G>(points, entries, &items, (&sources, count, bound))?;
+        drop(entries);
+        let sums = self.add_work::<G>(points, &items, &work, lists)?;
         Ok(Items {
-            starts,
+            starts: work.starts,
             bound,
             sums: Some((keys, sums)),
         })
     }
 
-    /// The sums of a round: slopes, inversion, additions.
-    fn add_sources<G: Group>(
+    /// The sums of a round: slopes, inversion, additions, copies.
+    fn add_work<G: Group>(
         &self,
         points: &Points<G>,
-        entries: &Buffer<[u32; 2]>,
         items: &Items,
-        (sources, count, bound): (&Buffer<u32>, Argument<'_>, usize),
+        work: &Work,
+        lists: usize,
     ) -> Result<Buffer<u64>, BackendError> {
-        let names = kernels::<G>();
+        let (names, stream) = (kernels::<G>(), &self.stream);
         let words = affine_words::<G>();
-        let threads = bound.div_ceil(bound.div_ceil(FILL).clamp(1, MAX_BATCH));
-        let before = self
-            .stream
-            .alloc::<u64>(bound * words / 2)
-            .map_err(failure)?;
-        let products = self
-            .stream
-            .alloc::<u64>(threads * words / 2)
-            .map_err(failure)?;
-        let out = self.stream.alloc::<u64>(bound * words).map_err(failure)?;
-        let (slopes, add, mut arguments) = match &items.sums {
-            None => {
-                let arguments = vec![entries.into(), Argument::from(&points.words)];
-                (names.slopes_digits, names.add_digits, arguments)
-            }
-            Some((_, sums)) => (names.slopes_sums, names.add_sums, vec![sums.into()]),
+        let pairs = items.bound / 2;
+        let threads = pairs.div_ceil(pairs.div_ceil(FILL).clamp(1, MAX_BATCH));
+        let before = stream.alloc::<u64>(pairs * words / 2).map_err(failure)?;
+        let products = stream.alloc::<u64>(threads * words / 2);
+        let products = products.map_err(failure)?;
+        let out = stream.alloc::<u64>(work.bound * words).map_err(failure)?;
+        let (kernels, from) = match &items.sums {
+            None => (&names.digits, &points.words),
+            Some((_, sums)) => (&names.sums, sums),
         };
-        arguments.extend([sources.into(), count, (threads as u32).into()]);
-        arguments.extend([Argument::from(&before), (&products).into()]);
-        self.launch(slopes, Grid::over(threads, 128), &arguments)?;
+        let (count, new_count) = (
+            Argument::at(&items.starts, lists),
+            Argument::at(&work.starts, lists),
+        );
+        let copies = [
+            from.into(),
+            (&work.copies).into(),
+            count,
+            new_count,
+            (&out).into(),
+        ];
+        self.launch(kernels.copy, Grid::over(work.copies.len(), 256), &copies)?;
+        let mut arguments = vec![
+            from.into(),
+            (&work.pairs).into(),
+            (&work.places).into(),
+            count,
+            new_count,
+            (threads as u32).into(),
+            (&before).into(),
+            (&products).into(),
+        ];
+        self.launch(kernels.slopes, Grid::over(threads, 128), &arguments)?;
         self.invert::<G>(&products, threads)?;
         arguments.push((&out).into());
-        self.launch(add, Grid::over(threads, 128), &arguments)?;
+        self.launch(kernels.add, Grid::over(threads, 128), &arguments)?;
         Ok(out)
     }
 

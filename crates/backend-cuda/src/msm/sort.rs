@@ -3,13 +3,27 @@
 use cuzk_backend::BackendError;
 use cuzk_gpu::{Argument, Buffer, Grid};
 
-use super::Plan;
+use super::{Part, Plan};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
+use crate::mat_vec::length;
 use crate::memory::Element;
 
-/// Values that one block of the scan takes.
-const SCAN_TILE: usize = 4096;
+/// Buckets of a partition at most, as a power of two: a block counts them in shared memory.
+const MAX_LOG_PARTITION: u32 = 11;
+/// Partitions of a group at most, as a power of two, where buckets of a partition allow it.
+const MAX_LOG_PARTITIONS: u32 = 12;
+/// Entries of a partition, as a power of two: what the running blocks sort at a time fits the largest device's cache.
+const LOG_PARTITION_ENTRIES: u32 = 14;
+/// Partitions of a part at least, as a power of two, so that there is a block for each multiprocessor.
+const LOG_BLOCKS: u32 = 8;
+/// Threads of the kernels that count, scatter and sort.
+const THREADS: u32 = 1024;
+/// Tiles of a window at most, and scalars of a tile at least.
+const MAX_TILES: usize = 1024;
+const MIN_TILE: usize = 4096;
+/// Words of a selection that a block takes.
+const SELECTION_TILE: usize = 256;
 
 /// Scalars and the points that they belong to.
 pub(crate) struct ScalarList<'a> {
@@ -21,100 +35,244 @@ pub(crate) struct ScalarList<'a> {
     pub points: Option<&'a Buffer<u32>>,
     /// Number of scalars.
     pub count: usize,
+    /// How they are cut.
+    pub plan: Plan,
+    /// The place of scalar 0's multiple in the second table; each table has `count` of them.
+    pub multiples: usize,
+}
+
+/// Variables of a query of which those whose bit is one are selected, in words of 32.
+pub(crate) struct Selection<'a> {
+    /// Which variables.
+    pub variables: &'a Buffer<u32>,
+    /// The bits of all variables.
+    pub bits: &'a Buffer<u32>,
+    /// The word of `bits` that is the selection's first; as many as `variables` has follow.
+    pub first_word: usize,
+    /// The point of each word's first variable.
+    pub before: &'a Buffer<u32>,
 }
 
 /// Digits in the order of their buckets.
 pub(crate) struct Entries {
-    /// A bucket, and a point with the digit's sign in the top bit.
+    /// A bucket, counted from the part's first, and a point with the digit's sign in the top bit.
     pub entries: Buffer<[u32; 2]>,
-    /// Number of digits that are not zero.
+    /// Number of entries.
     pub count: usize,
-    /// Where each bucket's digits start, and at last the end of all.
+    /// Where each bucket's entries start, and at last the end of all.
     pub starts: Buffer<u32>,
 }
 
-fn optional(buffer: Option<&Buffer<u32>>) -> Argument<'_> {
-    buffer.map_or_else(Argument::null, Argument::from)
+/// How a part's digits are counted.
+struct Layout {
+    first_group: u32,
+    groups: u32,
+    tables: u32,
+    log_buckets: u32,
+    log_partition: u32,
+    tile: usize,
+    tiles: usize,
+}
+
+impl Layout {
+    fn of(plan: Plan, part: &Part) -> Self {
+        let one = plan.tables == 1;
+        let tile = part.scalars.len().div_ceil(MAX_TILES).max(MIN_TILE);
+        let groups = if one {
+            part.windows.len() as u32
+        } else {
+            plan.groups()
+        };
+        let entries = (part.scalars.len() * plan.tables as usize).max(1).ilog2();
+        let by_size = entries.saturating_sub(LOG_PARTITION_ENTRIES);
+        let by_blocks = LOG_BLOCKS.saturating_sub(groups.max(1).ilog2());
+        let log_partitions = by_size.max(by_blocks).min(MAX_LOG_PARTITIONS);
+        let log_partition = plan.log_buckets().saturating_sub(log_partitions);
+        Self {
+            first_group: if one { part.windows.start } else { 0 },
+            groups,
+            tables: plan.tables,
+            log_buckets: plan.log_buckets(),
+            log_partition: log_partition.min(MAX_LOG_PARTITION),
+            tile,
+            tiles: part.scalars.len().div_ceil(tile),
+        }
+    }
+
+    fn partitions(&self) -> usize {
+        (self.groups as usize) << (self.log_buckets - self.log_partition)
+    }
+
+    /// Counts of a partition.
+    fn stride(&self) -> usize {
+        self.tables as usize * self.tiles
+    }
+
+    /// What the kernels call `first_group`, `groups`, `tables`, `log_buckets`, `low`, `tile` and `tiles`.
+    fn arguments(&self, plan: Plan) -> [Argument<'static>; 7] {
+        [
+            self.first_group.into(),
+            plan.groups().into(),
+            self.tables.into(),
+            self.log_buckets.into(),
+            self.log_partition.into(),
+            (self.tile as u32).into(),
+            (self.tiles as u32).into(),
+        ]
+    }
+
+    fn grid(&self, windows: usize) -> Grid {
+        let partitions = 1 << (self.log_buckets - self.log_partition);
+        Grid::of((windows * self.tiles) as u32, THREADS, 4 * partitions)
+    }
+}
+
+fn optional(buffer: Option<&Buffer<u32>>, index: usize) -> Argument<'_> {
+    buffer.map_or_else(Argument::null, |buffer| Argument::at(buffer, index))
+}
+
+/// Buckets of a part, counted from its first.
+pub(super) fn part_buckets(plan: Plan, part: &Part) -> usize {
+    (Layout::of(plan, part).groups as usize) << plan.log_buckets()
+}
+
+/// The part's first bucket among those of the plan.
+pub(super) fn first_bucket(plan: Plan, part: &Part) -> usize {
+    (Layout::of(plan, part).first_group as usize) << plan.log_buckets()
 }
 
 impl CudaBackend {
-    /// Queues a kernel whose arguments its caller answers for.
-    pub(super) fn launch(
-        &self,
-        kernel: &'static str,
-        grid: Grid,
-        arguments: &[Argument<'_>],
-    ) -> Result<(), BackendError> {
-        // SAFETY: this module's callers pass buffers of the lengths that the kernels' comments want.
-        unsafe { self.stream.launch(kernel, grid, arguments) }.map_err(failure)
-    }
-
-    /// Replaces values by the sums of those before them.
-    pub(super) fn scan(&self, values: &Buffer<u32>) -> Result<(), BackendError> {
-        let blocks = values.len().div_ceil(SCAN_TILE);
-        let sums = self.stream.alloc::<u32>(blocks + 1).map_err(failure)?;
-        let count = values.len() as u32;
-        let grid = Grid::of(blocks as u32, 256, 0);
-        self.launch(
-            "scan_blocks",
-            grid,
-            &[values.into(), count.into(), (&sums).into()],
-        )?;
-        let arguments = [(&sums).into(), (blocks as u32).into()];
-        self.launch("scan_sums", Grid::of(1, 256, 0), &arguments)?;
-        let arguments = [values.into(), count.into(), (&sums).into()];
-        self.launch("scan_add", Grid::over(values.len(), 256), &arguments)
-    }
-
-    /// Element `index` of a buffer, brought to the host.
-    pub(super) fn read(&self, buffer: &Buffer<u32>, index: usize) -> Result<usize, BackendError> {
-        let value = self.stream.alloc::<u32>(1).map_err(failure)?;
-        self.stream
-            .copy(buffer, index, &value, 0, 1)
-            .map_err(failure)?;
-        let mut host = [0];
-        self.stream.download(&value, &mut host).map_err(failure)?;
-        Ok(host[0] as usize)
-    }
-
-    /// The digits of scalars, sorted by bucket.
-    pub(super) fn sort_digits(
+    /// The digits of a part, sorted by bucket, then the selected points as those of one more bucket.
+    pub(super) fn sort(
         &self,
         list: &ScalarList<'_>,
-        plan: Plan,
+        part: &Part,
+        selection: Option<&Selection<'_>>,
     ) -> Result<Entries, BackendError> {
-        // The counts stand one place late, so that after the scatter, which moves each bucket's start to its end, the
-        // array holds the starts. The place past the last bucket's is counted in, for the sum of all.
-        let starts = self
-            .stream
-            .zeros::<u32>(plan.buckets() + 2)
-            .map_err(failure)?;
-        let grid = Grid::over(list.count, 256);
-        let (width, windows) = (plan.width.into(), plan.windows.into());
-        let (scalars, slots) = (list.scalars.into(), optional(list.slots));
-        let count = (list.count as u32).into();
-        let next = Argument::at(&starts, 1);
-        let arguments = [scalars, slots, count, width, windows, next];
-        self.launch("msm_count", grid, &arguments)?;
-        self.scan(&starts)?;
-        let total = self.read(&starts, plan.buckets() + 1)?;
+        let (layout, plan) = (Layout::of(list.plan, part), list.plan);
+        let (stride, buckets) = (layout.stride(), part_buckets(plan, part));
+        let digit_counts = layout.partitions() * stride;
+        let words = selection.map_or(0, |selection| selection.variables.len());
+        let blocks = words.div_ceil(SELECTION_TILE);
+        length(
+            "counts of digits",
+            (digit_counts + blocks) & u32::MAX as usize,
+            digit_counts + blocks,
+        )?;
+        // The last count is zero, for the sum of all.
+        let counts = self.stream.zeros::<u32>(digit_counts + blocks + 1);
+        let counts = counts.map_err(failure)?;
+        let digits = self.digits(list, part)?;
+        self.count_digits(&digits, part, plan, &layout, &counts)?;
+        if let Some(selection) = selection {
+            let arguments = [
+                selection.variables.into(),
+                Argument::at(selection.bits, selection.first_word),
+                (words as u32).into(),
+                Argument::at(&counts, digit_counts),
+            ];
+            self.launch("msm_count_bits", Grid::over(words, 256), &arguments)?;
+        }
+        self.scan(&counts)?;
+        let total = self.read(&counts, digit_counts + blocks)?;
+        let parted = self.stream.alloc::<[u32; 2]>(total).map_err(failure)?;
         let entries = self.stream.alloc::<[u32; 2]>(total).map_err(failure)?;
-        let points = optional(list.points);
+        let lists = buckets + usize::from(selection.is_some());
+        let starts = self.stream.alloc::<u32>(lists + 1).map_err(failure)?;
+        self.scatter(list, &digits, part, &layout, (&counts, &parted))?;
+        drop(digits);
         let arguments = [
-            scalars,
-            slots,
-            points,
-            count,
-            width,
-            windows,
-            next,
+            (&parted).into(),
+            (&counts).into(),
+            (stride as u32).into(),
+            layout.log_partition.into(),
             (&entries).into(),
+            (&starts).into(),
         ];
-        self.launch("msm_scatter", grid, &arguments)?;
+        let grid = Grid::of(layout.partitions() as u32, THREADS, 0);
+        self.launch("msm_sort", grid, &arguments)?;
+        let copy = |from, to| self.stream.copy(&counts, from, &starts, to, 1);
+        copy(digit_counts, buckets).map_err(failure)?;
+        if let Some(selection) = selection {
+            copy(digit_counts + blocks, lists).map_err(failure)?;
+            let arguments = [
+                selection.variables.into(),
+                Argument::at(selection.bits, selection.first_word),
+                selection.before.into(),
+                (words as u32).into(),
+                (buckets as u32).into(),
+                Argument::at(&counts, digit_counts),
+                (&entries).into(),
+            ];
+            self.launch("msm_select_bits", Grid::over(words, 256), &arguments)?;
+        }
         Ok(Entries {
             entries,
             count: total,
             starts,
         })
+    }
+
+    /// The digits of a part, window after window.
+    fn digits(&self, list: &ScalarList<'_>, part: &Part) -> Result<Buffer<u32>, BackendError> {
+        let (count, first) = (part.scalars.len(), part.scalars.start);
+        let digits = self.stream.alloc(count * part.windows.len());
+        let digits = digits.map_err(failure)?;
+        // With a list of places the scalars themselves stay where they are.
+        let scalars = Argument::at(list.scalars, if list.slots.is_none() { first } else { 0 });
+        let arguments = [
+            scalars,
+            optional(list.slots, first),
+            (count as u32).into(),
+            list.plan.offset().into(),
+            list.plan.width.into(),
+            list.plan.windows.into(),
+            part.windows.start.into(),
+            (part.windows.len() as u32).into(),
+            (&digits).into(),
+        ];
+        self.launch("msm_digits", Grid::over(count, 256), &arguments)?;
+        Ok(digits)
+    }
+
+    fn count_digits(
+        &self,
+        digits: &Buffer<u32>,
+        part: &Part,
+        plan: Plan,
+        layout: &Layout,
+        counts: &Buffer<u32>,
+    ) -> Result<(), BackendError> {
+        let mut arguments = vec![
+            digits.into(),
+            (part.scalars.len() as u32).into(),
+            part.windows.start.into(),
+        ];
+        arguments.extend(layout.arguments(plan));
+        arguments.push(counts.into());
+        self.launch("msm_count", layout.grid(part.windows.len()), &arguments)
+    }
+
+    fn scatter(
+        &self,
+        list: &ScalarList<'_>,
+        digits: &Buffer<u32>,
+        part: &Part,
+        layout: &Layout,
+        (places, parted): (&Buffer<u32>, &Buffer<[u32; 2]>),
+    ) -> Result<(), BackendError> {
+        let first = part.scalars.start;
+        let mut arguments = vec![
+            digits.into(),
+            optional(list.points, first),
+            (part.scalars.len() as u32).into(),
+            (first as u32).into(),
+            (list.count as u32).into(),
+            (list.multiples as u32).into(),
+            part.windows.start.into(),
+        ];
+        arguments.extend(layout.arguments(list.plan));
+        arguments.extend([Argument::from(places), parted.into()]);
+        self.launch("msm_scatter", layout.grid(part.windows.len()), &arguments)
     }
 }

@@ -6,7 +6,7 @@ use cuzk_gpu::{Buffer, Grid};
 
 use super::{kernels, xyzz_words};
 use crate::CudaBackend;
-use crate::backend::failure;
+use crate::error::failure;
 use crate::memory::{coordinate_words, coordinates};
 
 /// Values that one block of a fold adds up, where a row has more.

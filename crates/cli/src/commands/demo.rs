@@ -4,31 +4,35 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use cuzk_backend::Backend;
 use cuzk_backend_cpu::CpuBackend;
-use cuzk_groth16::Prover;
 use cuzk_params::{KeyFileKind, KeyStore};
 use cuzk_pce::Cache;
 use cuzk_synth::{Kind, Options, Payload, SectorSize, real, synthetic};
 use serde::Serialize;
 
 use crate::args::{Demo, ParamsFolder, PceFolder};
+use crate::backend::{self, Chosen};
 use crate::bellperson_verifier::Verifier;
 use crate::circuits::Circuit;
-use crate::console::{Console, Timed};
+use crate::console::Console;
 use crate::failure::{INVALID, failure};
+use crate::job::{Proving, Ways};
 use crate::table::{grouped, table};
-use crate::{job, keys, places};
+use crate::{job, keys, places, standing};
 
 /// One proof type's line.
 #[derive(Serialize)]
 struct Row {
     kind: &'static str,
+    backend: String,
     sector_size: String,
     constraints: usize,
     partitions: usize,
     keygen_s: Option<f64>,
     compile_s: f64,
     witness_s: f64,
+    witnesses: Ways,
     prove_s: f64,
     verify_s: f64,
     verified: bool,
@@ -39,6 +43,7 @@ struct Workshop {
     store: KeyStore,
     cache: Cache,
     keep: Option<PathBuf>,
+    backend: String,
 }
 
 /// Proves the demo's proof types and prints a table.
@@ -48,11 +53,15 @@ pub fn run(args: &Demo, console: &Console) -> anyhow::Result<()> {
     } else {
         args.kind.clone()
     };
-    let workshop = Workshop::new(args)?;
+    let chosen = backend::choose(&args.backend, console)?;
+    let workshop = Workshop::new(args, chosen.name())?;
     let payloads = payloads(args.sector_size, &kinds, console)?;
     let mut rows = Vec::new();
     for payload in &payloads {
-        rows.push(workshop.show(payload, console)?);
+        rows.push(match &chosen {
+            Chosen::Cpu => workshop.show(payload, &[CpuBackend], console)?,
+            Chosen::Cuda(devices) => workshop.show(payload, devices, console)?,
+        });
     }
     console.result(&rows, &text(&rows))?;
     match rows.iter().find(|row| !row.verified) {
@@ -84,7 +93,7 @@ fn payloads(size: SectorSize, kinds: &[Kind], console: &Console) -> anyhow::Resu
 }
 
 impl Workshop {
-    fn new(args: &Demo) -> anyhow::Result<Self> {
+    fn new(args: &Demo, backend: String) -> anyhow::Result<Self> {
         let mut params = args.params.clone();
         let mut pce = args.pce.clone();
         if let Some(keep) = &args.keep {
@@ -100,10 +109,16 @@ impl Workshop {
             store: places::key_store(&params)?,
             cache: places::cache(&pce)?,
             keep: args.keep.clone(),
+            backend,
         })
     }
 
-    fn show(&self, payload: &Payload, console: &Console) -> anyhow::Result<Row> {
+    fn show<B: Backend + Clone>(
+        &self,
+        payload: &Payload,
+        backends: &[B],
+        console: &Console,
+    ) -> anyhow::Result<Row> {
         let job = job::decode(payload)?;
         let circuit = Circuit::named(job.circuit_id())?;
         let compiled = circuit.open(&self.cache, console)?;
@@ -112,12 +127,21 @@ impl Workshop {
         let keygen_s = if self.store.contains(&name) {
             None
         } else {
-            Some(keys::make(&circuit, pce, &self.store, false, console)?.seconds)
+            Some(keys::make(&backends[0], &circuit, pce, &self.store, false, console)?.seconds)
         };
         let key = keys::open(&circuit, &self.store, &Console::new(console.json(), true))?;
-        let prover = Prover::new(CpuBackend, pce, &key)?;
         let partitions: Vec<usize> = (0..job.partitions()).collect();
-        let proved = job::prove(&*job, &prover, &partitions, false, console)?;
+        let provers = keys::load(backends, partitions.len(), &circuit, pce, &key, console)?;
+        let mut witnesses = standing::witnesses(pce, &self.cache)?;
+        let proving = Proving {
+            job: &*job,
+            provers: &provers,
+            check: false,
+            console,
+        };
+        let proved = proving.prove(&mut witnesses, &partitions);
+        standing::keep(&witnesses, pce, &self.cache)?;
+        let proved = proved?;
         let proofs: Vec<_> = proved.proofs.iter().map(|proof| proof.to_bytes()).collect();
 
         let vk_path = self.store.path(&name, KeyFileKind::VerifyingKey)?;
@@ -134,30 +158,20 @@ impl Workshop {
         if let Some(keep) = &self.keep {
             self.keep_files(keep, payload, circuit.spec.id, &job.assemble(&proofs)?)?;
         }
-        Ok(self.row(payload, pce, &compiled, keygen_s, &proved, &verified))
-    }
-
-    fn row(
-        &self,
-        payload: &Payload,
-        pce: &cuzk_pce::Pce,
-        compiled: &Timed<cuzk_pce::Pce>,
-        keygen_s: Option<f64>,
-        proved: &job::ProvedJob,
-        verified: &Timed<bool>,
-    ) -> Row {
-        Row {
+        Ok(Row {
             kind: payload.kind.name(),
+            backend: self.backend.clone(),
             sector_size: payload.sector_size.to_string(),
             constraints: pce.shape.constraints,
             partitions: proved.proofs.len(),
             keygen_s,
             compile_s: compiled.seconds,
             witness_s: proved.witness_s,
+            witnesses: Ways::of(&witnesses),
             prove_s: proved.prove_s,
             verify_s: verified.seconds,
             verified: verified.value,
-        }
+        })
     }
 
     fn keep_files(
@@ -191,12 +205,14 @@ fn text(rows: &[Row]) -> String {
         .map(|row| {
             vec![
                 row.kind.to_owned(),
+                row.backend.clone(),
                 row.sector_size.clone(),
                 grouped(row.constraints as u64),
                 row.partitions.to_string(),
                 row.keygen_s.map_or_else(|| "cached".to_owned(), seconds),
                 seconds(row.compile_s),
                 seconds(row.witness_s),
+                row.witnesses.to_string(),
                 seconds(row.prove_s),
                 seconds(row.verify_s),
                 if row.verified { "yes" } else { "NO" }.to_owned(),
@@ -205,12 +221,14 @@ fn text(rows: &[Row]) -> String {
         .collect();
     let header = [
         "kind",
+        "backend",
         "sector",
         "constraints",
         "partitions",
         "keygen s",
         "compile s",
         "witness s",
+        "witnesses",
         "prove s",
         "verify s",
         "verified by bellperson",

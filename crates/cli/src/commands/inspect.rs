@@ -144,10 +144,12 @@ fn pce(path: &Path, report: &mut Report) {
     report.fact("constraints", shape.constraints);
     report.fact("domain", shape.domain());
     report.fact("coefficients", pce.coefficients.len());
-    report.fact("field_class", pce.field_class.bits().count_ones());
-    report.fact("density_a_aux", pce.density.a_aux.count_ones());
-    report.fact("density_b_inputs", pce.density.b_inputs.count_ones());
-    report.fact("density_b_aux", pce.density.b_aux.count_ones());
+    report.fact("field_class", pce.field_class.count_ones());
+    if let Some(density) = report.take(pce.density().map_err(anyhow::Error::from)) {
+        report.fact("density_a_aux", density.a_aux.count_ones());
+        report.fact("density_b_inputs", density.b_inputs.count_ones());
+        report.fact("density_b_aux", density.b_aux.count_ones());
+    }
     report.fact("templates", pce.matrices.templates().len());
     report.fact("non_zeros_a", pce.matrices.terms(Matrix::A));
     report.fact("non_zeros_b", pce.matrices.terms(Matrix::B));

@@ -1,8 +1,10 @@
 //! `cuzk keygen`.
 
+use cuzk_backend_cpu::CpuBackend;
 use serde::Serialize;
 
 use crate::args::Keygen;
+use crate::backend::{self, Chosen};
 use crate::circuits::Circuit;
 use crate::console::Console;
 use crate::failure::{USAGE, failure};
@@ -33,8 +35,14 @@ pub fn run(args: &Keygen, console: &Console) -> anyhow::Result<()> {
     }
     let insecure = args.i_know_these_keys_are_insecure;
     keys::allowed(&circuit, insecure)?;
+    let chosen = backend::choose(&args.backend, console)?;
     let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
-    let made = keys::make(&circuit, &pce, &store, insecure, console)?;
+    let made = match &chosen {
+        Chosen::Cpu => keys::make(&CpuBackend, &circuit, &pce, &store, insecure, console)?,
+        Chosen::Cuda(devices) => {
+            keys::make(&devices[0], &circuit, &pce, &store, insecure, console)?
+        }
+    };
     let row = Row {
         circuit: circuit.spec.id,
         params: made.value.display().to_string(),

@@ -2,6 +2,7 @@
 
 pub mod compile;
 pub mod demo;
+pub mod devices;
 pub mod generate;
 pub mod inspect;
 pub mod keygen;

@@ -141,6 +141,11 @@ pub trait FrLanes: Lanes {
 
     /// Prepares a factor.
     fn factor(arch: Self::Arch, value: &Self::Scalar) -> Self::Factor;
+    /// The factor's element in every lane, as [`Lanes::splat`] of it.
+    fn broadcast(arch: Self::Arch, factor: &Self::Factor) -> Self;
+    /// The sum of the products of `values`, reduced and at most 16, and the factors at the same places. It is reduced,
+    /// and a value or a factor without a partner counts for nothing.
+    fn dot(arch: Self::Arch, values: &[Self], factors: &[Self::Factor]) -> Self;
     /// Every lane times the factor. The operand may be loose; the product is reduced.
     fn scale(self, factor: &Self::Factor) -> Self;
     /// The product of a loose operand, up to fourteen layers from reduced ones, and of `rhs`, which must be a product of

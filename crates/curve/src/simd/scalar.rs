@@ -206,6 +206,20 @@ impl FrLanes for FrLane {
     }
 
     #[inline(always)]
+    fn broadcast(_: Scalar, factor: &Fr) -> Self {
+        Self(*factor)
+    }
+
+    #[inline(always)]
+    fn dot(_: Scalar, values: &[Self], factors: &[Fr]) -> Self {
+        let mut sum = Fr::ZERO;
+        for (value, factor) in values.iter().zip(factors) {
+            sum += value.0 * factor;
+        }
+        Self(sum)
+    }
+
+    #[inline(always)]
     fn scale(self, factor: &Fr) -> Self {
         Self(self.0 * factor)
     }

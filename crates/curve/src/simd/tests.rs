@@ -353,6 +353,39 @@ fn check_linear<A: Arch>(arch: A) {
     }
 }
 
+/// Sums of products, as many as may be, of extreme values among others.
+fn check_dot<A: Arch>(arch: A) {
+    let (a, b) = samples::<Fr>();
+    let largest = vec![-Fr::ONE; 16 * A::LANES];
+    let runs = a.chunks(16 * A::LANES).zip(b.chunks(16));
+    for (a, b) in runs.chain([(&largest[..], &largest[..16])]) {
+        // A sum is reduced, but not canonical.
+        let reduced = |values| {
+            let value = A::Fr::from_scalars(arch, values);
+            value.add(value).sub(value)
+        };
+        let values: Vec<A::Fr> = a.chunks_exact(A::LANES).map(reduced).collect();
+        let factors: Vec<_> = b.iter().map(|b| A::Fr::factor(arch, b)).collect();
+        for count in [0, 1, 2, 15, values.len()] {
+            let mut expected = vec![Fr::ZERO; A::LANES];
+            for (a, b) in a.chunks(A::LANES).zip(b).take(count) {
+                for (sum, a) in expected.iter_mut().zip(a) {
+                    *sum += a * b;
+                }
+            }
+            let count = count.min(values.len());
+            let found = A::Fr::dot(arch, &values[..count], &factors);
+            assert_eq!(scalars(found), expected);
+            assert_eq!(
+                scalars(found.mul(found)),
+                each(&expected, &expected, Fr::times)
+            );
+        }
+        let broadcast = A::Fr::broadcast(arch, &factors[0]);
+        assert_eq!(scalars(broadcast), vec![b[0]; A::LANES]);
+    }
+}
+
 struct Check;
 
 impl Kernel for Check {
@@ -370,6 +403,7 @@ impl Kernel for Check {
         check_rows::<A::Fq2, Fq2>(arch);
         check_encoded(arch);
         check_linear(arch);
+        check_dot(arch);
         A::NAME
     }
 }

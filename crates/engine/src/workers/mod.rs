@@ -5,14 +5,14 @@ mod loader;
 mod pool;
 mod tasks;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cuzk_backend::Backend;
 use cuzk_groth16::{Groth16Error, Proved, Prover};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_proof_api::{Job, PROOF_BYTES};
+use cuzk_proof_api::{Job, PROOF_BYTES, Standing};
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
 
@@ -30,6 +30,8 @@ pub(crate) use tasks::{Assemble, Decode, Open, Prepare, Witness};
 pub(crate) struct Loaded {
     pub(crate) pce: Pce,
     pub(crate) key: Parameters,
+    /// What is known of its direct witnesses since it was opened.
+    pub(crate) standing: Mutex<Standing>,
 }
 
 /// What the coordinator is told.

@@ -1,13 +1,12 @@
 //! What the host's threads do: decode, compile, open, compute witnesses, put answers together.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
-use cuzk_cs_witness::WitnessCS;
-use cuzk_proof_api::{Job, ProofType, Request};
-use cuzk_r1cs::{CompactR1cs, PackedWitness};
+use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses};
+use cuzk_r1cs::{CompactR1cs, PackedWitness, R1csError};
 use cuzk_scheduler::{CircuitId, UnitId};
 
 use super::pool::guarded;
@@ -57,7 +56,7 @@ pub(crate) struct Prepare {
     pub(crate) circuit: CircuitId,
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<dyn Source>,
-    pub(crate) footprint: fn(&CompactR1cs) -> Footprint,
+    pub(crate) footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
 }
 
 impl Prepare {
@@ -69,7 +68,7 @@ impl Prepare {
                 Some(pce) => pce,
                 None => self.source.compile(&self.name).map_err(text)?,
             };
-            Ok((self.footprint)(&pce))
+            (self.footprint)(&pce).map_err(|error| error.to_string())
         });
         drop(report.send(Message::Prepared {
             circuit,
@@ -95,7 +94,8 @@ impl Open {
                 None => self.source.compile(&self.name).map_err(text)?,
             };
             let key = self.source.key(&self.name).map_err(text)?;
-            Ok(Arc::new(Loaded { pce, key }))
+            let standing = Mutex::default();
+            Ok(Arc::new(Loaded { pce, key, standing }))
         });
         drop(report.send(Message::Opened { circuit, result }));
     }
@@ -129,13 +129,22 @@ impl Witness {
     }
 }
 
-/// The packed witness of a partition, whose public inputs are those of the statement.
+fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
+    standing.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The packed witness of a partition, computed directly where that is known to be right, whose public inputs are those of the statement.
 fn witness(job: &dyn Job, partition: usize, loaded: &Loaded) -> Result<PackedWitness, String> {
-    let circuit = job.circuit(partition).map_err(|e| e.to_string())?;
-    let mut cs = WitnessCS::default();
-    circuit.witness(&mut cs).map_err(|e| e.to_string())?;
-    let packed = loaded.pce.pack(cs.into_assignment());
+    let known = *lock(&loaded.standing);
+    let mut witnesses = Witnesses::new(loaded.pce.r1cs(), known);
+    let packed = witnesses.make(job, partition);
     let packed = packed.map_err(|e| e.to_string())?;
+    let mut standing = lock(&loaded.standing);
+    // Another thread may have learnt more meanwhile; what was refused stays so.
+    if *standing != Standing::Refused {
+        *standing = witnesses.standing();
+    }
+    drop(standing);
     let public = job.public_inputs(partition).map_err(|e| e.to_string())?;
     if packed.inputs().get(1..) != Some(&public[..]) {
         return Err("the circuit's public inputs are not those of the statement".to_owned());

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use cuzk_engine::{Engine, EngineError, JobEvent, JobState, Outcome, Refused, Submission};
 use cuzk_proof_api::{Priority, by_id};
+use cuzk_testing::simulated::{Fault, Step};
 
 use crate::support::*;
 
@@ -200,6 +201,23 @@ fn a_dropped_engine_ends_its_jobs() {
     assert!(ended.iter().any(unavailable), "{ended:?}");
     let report = devices[0].report();
     assert_eq!((report.in_flight, report.used_bytes), (0, 0));
+}
+
+/// A thread that hangs is left behind.
+#[test]
+fn an_engine_can_be_dropped_while_a_device_hangs() {
+    let devices = devices(1, Duration::ZERO);
+    let mut config = config();
+    config.shutdown_grace = Duration::from_millis(50);
+    let engine = engine(config, &devices);
+    devices[0].inject(Step::Quotient, Fault::Hang, 1);
+    let handle = submit(&engine, &ToyJob::new("toy-cubic", [1]));
+    eventually("a hang", || devices[0].report().hanging == 1);
+    drop(engine);
+    assert!(matches!(handle.wait(), Outcome::Unavailable { .. }));
+    handle.cancel();
+    devices[0].heal();
+    eventually("an empty device", || devices[0].report().used_bytes == 0);
 }
 
 #[test]

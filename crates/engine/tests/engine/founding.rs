@@ -44,9 +44,6 @@ fn judge(
     devices: &[SimulatedDevice],
     others: &[Outcome],
 ) -> Result<(), String> {
-    if let Some(other) = others.first() {
-        return Err(format!("{} jobs did not complete: {other}", others.len()));
-    }
     for device in devices {
         let report = device.report();
         if report.violations > 0 {
@@ -56,6 +53,9 @@ fn judge(
                 device.name()
             ));
         }
+    }
+    if let Some(other) = others.first() {
+        return Err(format!("{} jobs did not complete: {other}", others.len()));
     }
     let status = engine.status();
     let (all, proofs) = (JOBS * PARTITIONS, status.counters.proofs);
@@ -77,7 +77,7 @@ fn judge(
 }
 
 fn run_and_judge() -> Result<(), String> {
-    let devices = devices(2, Duration::from_millis(2));
+    let devices = devices(2, Duration::from_millis(3));
     let engine = engine(config(), &devices);
     let others = run(&engine);
     judge(&engine, &devices, &others)?;
@@ -145,8 +145,7 @@ fn wrong_locking_is_caught() {
     let others = run(&engine);
     let verdict = judge(&engine, &[first.clone(), first.clone()], &others);
     println!("{verdict:?}, {:?}", first.report());
-    assert!(verdict.is_err());
-    assert!(first.report().violations > 0);
+    assert!(verdict.unwrap_err().contains("two works in one lane"));
     assert!(engine.status().counters.invalid > 0);
 }
 
@@ -162,12 +161,12 @@ fn time(count: usize, partitions: u64) -> Duration {
     start.elapsed()
 }
 
-/// Devices' time, which is simulated, outweighs the processor's by far; a busy machine gets three tries.
+/// Devices' time, which is simulated, outweighs the processor's by far; a busy machine gets five tries.
 #[test]
 fn two_devices_do_twice_as_much() {
     let ratio = || time(1, 24).as_secs_f64() / time(2, 24).as_secs_f64();
     let ratios: Vec<f64> = std::iter::repeat_with(ratio)
-        .take(3)
+        .take(5)
         .scan(false, |enough, ratio| {
             let before = std::mem::replace(enough, *enough || ratio >= 1.85);
             (!before).then_some(ratio)

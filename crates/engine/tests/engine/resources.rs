@@ -78,7 +78,7 @@ fn a_new_circuit_is_compiled_once_while_its_jobs_wait() {
 /// A device with room for one key at a time: each takes the other's place, and both circuits' jobs complete.
 #[test]
 fn idle_keys_make_room() {
-    let footprint = |toy: &Toy| cuzk_engine::Footprint::plain(toy.pce.r1cs());
+    let footprint = |toy: &Toy| cuzk_engine::Footprint::plain(toy.pce.r1cs()).unwrap();
     let (chain, long) = (footprint(&CHAIN), footprint(&LONG));
     let room = long.device_resident + 2 * long.device_work;
     assert!(room < chain.device_resident + long.device_resident + chain.device_work);

@@ -1,8 +1,9 @@
 //! The kernels' headers, compiled for the host, against blst: arithmetic on random and edge values, and the logic of
-//! transforms and multi-scalar multiplication.
+//! transforms, multi-scalar multiplication and matrix rows.
 
 mod host;
 mod logic;
+mod rows;
 mod value;
 
 use cuzk_curve::{Fq, Fq2, Fr, G1, G2, Group};

@@ -1,5 +1,7 @@
 //! One block of constraints in terms of its own variables.
 
+use std::ops::Range;
+
 use crate::rows::OwnReader;
 use crate::{Column, Matrix, R1csError, Rows, RowsWriter, Term};
 
@@ -106,6 +108,26 @@ impl Template {
         self.items
             .get(index + 1)
             .map_or(self.rows, |next| next.first_row)
+    }
+
+    /// The items that have rows of a range, in order, and which of their rows.
+    #[inline]
+    pub(crate) fn items_within(
+        &self,
+        rows: Range<u32>,
+    ) -> impl Iterator<Item = (Item, Range<u32>)> {
+        let start = self
+            .items
+            .partition_point(|item| item.first_row <= rows.start)
+            .saturating_sub(1);
+        (start..self.items.len())
+            .map(|index| (self.items[index], self.item_end(index)))
+            .take_while(move |(item, _)| item.first_row < rows.end)
+            .filter_map(move |(item, end)| {
+                let first = rows.start.max(item.first_row) - item.first_row;
+                let end = rows.end.min(end).saturating_sub(item.first_row);
+                (first < end).then_some((item, first..end))
+            })
     }
 
     /// Visits the rows and calls in order, as they stand: rows of called templates are not expanded.

@@ -30,26 +30,10 @@ impl Matrices {
             Bitmap::zeros(aux as usize),
         ];
         self.walk_once(&mut |instance, template| {
-            let mut reader = OwnReader::seek(template.own(matrix), 0)?;
-            for _ in 0..template.own(matrix).len() {
-                reader.next_row()?;
-                while let Some(term) = reader.next_term()? {
-                    let known = match term.column {
-                        Column::Dense(slot) => instance.slots.get(slot as usize).copied(),
-                        Column::Sparse(local) => {
-                            (local < template.aux).then(|| Column::Sparse(instance.base + local))
-                        }
-                    };
-                    match known {
-                        Some(Column::Dense(input)) => found[0].set(input as usize),
-                        Some(Column::Sparse(aux)) => found[1].set(aux as usize),
-                        None => {
-                            return Err(reader.error("a column that the template does not have"));
-                        }
-                    }
-                }
-            }
-            Ok(())
+            own_columns(template, matrix, |column| match instance.resolve(column) {
+                Column::Dense(input) => found[0].set(input as usize),
+                Column::Sparse(aux) => found[1].set(aux as usize),
+            })
         })?;
         Ok(found)
     }
@@ -59,7 +43,7 @@ impl Matrices {
     ///
     /// Errors: [`R1csError::Rows`] where a template that occurs more than once does not decode.
     pub fn touched(&self, matrix: Matrix, once: [Bitmap; 2]) -> Result<[Bitmap; 2], R1csError> {
-        let memo = self.touched_templates(matrix);
+        let memo = self.touched_templates(matrix)?;
         let [inputs, aux] = once;
         let mut found = Touched { slots: inputs, aux };
         self.walk_once(&mut |instance, template| {
@@ -72,10 +56,7 @@ impl Matrices {
                         .union_at((instance.base + call.offset) as usize, &called.aux);
                     let arguments = template.arguments_of(&call);
                     for slot in called.slots.iter_ones() {
-                        found.set(match arguments[slot] {
-                            Column::Dense(slot) => instance.slots[slot as usize],
-                            Column::Sparse(local) => Column::Sparse(instance.base + local),
-                        });
+                        found.set(instance.resolve(arguments[slot]));
                     }
                 }
             }
@@ -164,51 +145,33 @@ impl Matrices {
     }
 
     /// What each template that occurs more than once touches.
-    fn touched_templates(&self, matrix: Matrix) -> Vec<Option<Touched>> {
+    fn touched_templates(&self, matrix: Matrix) -> Result<Vec<Option<Touched>>, R1csError> {
         let mut memo: Vec<Option<Touched>> = Vec::with_capacity(self.templates.len());
-        for (index, template) in self.templates.iter().enumerate() {
-            memo.push(self.decoded(index, matrix).map(|decoded| {
-                let mut touched = Touched {
-                    slots: Bitmap::zeros(template.slots as usize),
-                    aux: Bitmap::zeros(template.aux as usize),
-                };
-                let mut take = |run| {
-                    let (slots, locals) = decoded.variables(run);
-                    slots
-                        .iter()
-                        .for_each(|&slot| touched.slots.set(slot as usize));
-                    locals
-                        .iter()
-                        .for_each(|&local| touched.aux.set(local as usize));
-                };
-                if self.is_flat(index) {
-                    take(0);
-                    return touched;
-                }
-                for item in &template.items {
-                    if let ItemKind::Rows { run, .. } = item.kind {
-                        take(run);
+        for (template, &occurrences) in self.templates.iter().zip(&self.occurrences) {
+            if occurrences < 2 {
+                memo.push(None);
+                continue;
+            }
+            let mut touched = Touched {
+                slots: Bitmap::zeros(template.slots as usize),
+                aux: Bitmap::zeros(template.aux as usize),
+            };
+            own_columns(template, matrix, |column| touched.set(column))?;
+            for item in &template.items {
+                // What occurs often is called by what occurs often or once, so a callee here has a memo.
+                if let ItemKind::Call(call) = item.kind
+                    && let Some(called) = &memo[call.template as usize]
+                {
+                    touched.aux.union_at(call.offset as usize, &called.aux);
+                    let arguments = template.arguments_of(&call);
+                    for slot in called.slots.iter_ones() {
+                        touched.set(arguments[slot]);
                     }
                 }
-                for item in &template.items {
-                    match item.kind {
-                        ItemKind::Rows { .. } => {}
-                        // What occurs often is called by what occurs often or once, so a callee here has a memo.
-                        ItemKind::Call(call) => {
-                            if let Some(called) = &memo[call.template as usize] {
-                                touched.aux.union_at(call.offset as usize, &called.aux);
-                                let arguments = template.arguments_of(&call);
-                                for slot in called.slots.iter_ones() {
-                                    touched.set(arguments[slot]);
-                                }
-                            }
-                        }
-                    }
-                }
-                touched
-            }));
+            }
+            memo.push(Some(touched));
         }
-        memo
+        Ok(memo)
     }
 
     /// Visits the instances of the templates that occur once, callers first.
@@ -229,14 +192,11 @@ impl Matrices {
                     continue;
                 };
                 if self.occurrences[call.template as usize] == 1 {
-                    let resolve = |column: &Column| match *column {
-                        Column::Dense(slot) => instance.slots[slot as usize],
-                        Column::Sparse(local) => Column::Sparse(instance.base + local),
-                    };
+                    let arguments = template.arguments_of(&call).iter();
                     waiting.push(Once {
                         template: call.template as usize,
                         base: instance.base + call.offset,
-                        slots: template.arguments_of(&call).iter().map(resolve).collect(),
+                        slots: arguments.map(|&column| instance.resolve(column)).collect(),
                     });
                 }
             }
@@ -265,4 +225,40 @@ struct Once {
     base: u32,
     /// The input or aux variable of each slot.
     slots: Vec<Column>,
+}
+
+impl Once {
+    /// The circuit's column for one of the template's.
+    fn resolve(&self, column: Column) -> Column {
+        match column {
+            Column::Dense(slot) => self.slots[slot as usize],
+            Column::Sparse(local) => Column::Sparse(self.base + local),
+        }
+    }
+}
+
+/// Visits the columns of a template's own rows.
+///
+/// Errors: [`R1csError::Rows`] where the rows do not decode or name a column that the template does not have.
+fn own_columns(
+    template: &Template,
+    matrix: Matrix,
+    mut visit: impl FnMut(Column),
+) -> Result<(), R1csError> {
+    let rows = template.own(matrix);
+    let mut reader = OwnReader::seek(rows, 0)?;
+    for _ in 0..rows.len() {
+        reader.next_row()?;
+        while let Some(term) = reader.next_term()? {
+            let known = match term.column {
+                Column::Dense(slot) => slot < template.slots,
+                Column::Sparse(local) => local < template.aux,
+            };
+            if !known {
+                return Err(reader.error("a column that the template does not have"));
+            }
+            visit(term.column);
+        }
+    }
+    Ok(())
 }

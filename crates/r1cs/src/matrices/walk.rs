@@ -8,22 +8,22 @@ use crate::rows::OwnReader;
 use crate::{Column, Matrix, R1csError, Term};
 
 /// Consecutive own rows of one instance of a template.
-pub(crate) struct Run<'a> {
-    pub(crate) template: usize,
+struct Run<'a> {
+    template: usize,
     /// Which of the template's runs of own rows this is a part of.
-    pub(crate) run: u32,
+    run: u32,
     /// Which own rows, or which rows of a template that is decoded flat.
-    pub(crate) own: Range<u32>,
+    own: Range<u32>,
     /// The variable that is the instance's first aux variable. Variables are numbered inputs first.
-    pub(crate) base: u32,
+    base: u32,
     /// The variable of each slot.
-    pub(crate) slots: &'a [u32],
+    slots: &'a [u32],
 }
 
 impl Run<'_> {
     /// The variable behind a column, or `None` for one that the template does not have.
     #[inline]
-    pub(crate) fn variable(&self, column: Column, aux: u32) -> Option<u32> {
+    fn variable(&self, column: Column, aux: u32) -> Option<u32> {
         match column {
             Column::Dense(slot) => self.slots.get(slot as usize).copied(),
             Column::Sparse(local) => (local < aux).then(|| self.base + local),
@@ -61,28 +61,14 @@ impl<F: FnMut(Run<'_>) -> Result<(), R1csError>> Walk<'_, F> {
                 slots: &self.path[slots],
             });
         }
-        let start = template
-            .items
-            .partition_point(|item| item.first_row <= first);
-        for index in start.saturating_sub(1)..template.items.len() {
-            let item = template.items[index];
-            if item.first_row >= end {
-                break;
-            }
-            let from = first.max(item.first_row) - item.first_row;
-            let to = end
-                .min(template.item_end(index))
-                .saturating_sub(item.first_row);
-            if from >= to {
-                continue;
-            }
+        for (item, rows) in template.items_within(first..end) {
             match item.kind {
                 ItemKind::Rows { first, run } => {
                     let slots = instance.slots..instance.slots + template.slots as usize;
                     (self.visit)(Run {
                         template: instance.template,
                         run,
-                        own: first + from..first + to,
+                        own: first + rows.start..first + rows.end,
                         base: instance.base,
                         slots: &self.path[slots],
                     })?;
@@ -100,7 +86,7 @@ impl<F: FnMut(Run<'_>) -> Result<(), R1csError>> Walk<'_, F> {
                         };
                         self.path.push(variable);
                     }
-                    self.enter(called, from, to)?;
+                    self.enter(called, rows.start, rows.end)?;
                     self.path.truncate(called.slots);
                 }
             }
@@ -111,7 +97,7 @@ impl<F: FnMut(Run<'_>) -> Result<(), R1csError>> Walk<'_, F> {
 
 impl Matrices {
     /// Visits the runs of own rows that make up the rows of a range, in order.
-    pub(crate) fn walk(
+    fn walk(
         &self,
         rows: Range<usize>,
         visit: impl FnMut(Run<'_>) -> Result<(), R1csError>,
@@ -139,7 +125,7 @@ impl Matrices {
         rows: Range<usize>,
         mut visit: impl FnMut(&[Term]) -> Result<(), R1csError>,
     ) -> Result<(), R1csError> {
-        let (mut row, mut columns) = (Vec::new(), Vec::new());
+        let mut row = Vec::new();
         let inputs = self.inputs;
         let column = |variable: u32| match variable.checked_sub(inputs) {
             None => Column::Dense(variable),
@@ -147,14 +133,13 @@ impl Matrices {
         };
         self.walk(rows, |run| {
             if let Some(decoded) = self.decoded(run.template, matrix) {
-                columns.clear();
-                let (slots, locals) = decoded.variables(run.run);
-                columns.extend(slots.iter().map(|&slot| column(run.slots[slot as usize])));
-                columns.extend(locals.iter().map(|&local| column(run.base + local)));
-                return decoded.rows(run.own.clone()).try_for_each(|terms| {
+                return decoded.for_each(run.run, run.own, &self.coefficients, |terms| {
                     row.clear();
                     row.extend(terms.iter().map(|term| Term {
-                        column: columns[term.variable as usize],
+                        column: column(match term.place.column() {
+                            Column::Dense(slot) => run.slots[slot as usize],
+                            Column::Sparse(local) => run.base + local,
+                        }),
                         coefficient: term.coefficient,
                     }));
                     visit(&row)
@@ -165,7 +150,7 @@ impl Matrices {
             for _ in run.own.clone() {
                 reader.row(&mut row)?;
                 for term in &mut row {
-                    if term.coefficient >= self.coefficients {
+                    if term.coefficient as usize >= self.coefficients.len() {
                         return Err(reader.error("a coefficient that the table does not have"));
                     }
                     match run.variable(term.column, template.aux) {

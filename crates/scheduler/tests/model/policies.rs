@@ -157,7 +157,7 @@ fn memory_kept_for_critical_jobs_is_used_by_no_other() {
     let mut model = Model::new(config);
     model.device_up(D0, 1000);
     let circuit = circuit(1, 10, 1);
-    model.submit(job(1, Priority::High, circuit, &[(35, 1); 3]));
+    model.submit(job(1, Priority::High, circuit, &[(30, 1); 3]));
     assert_eq!(model.started, [unit(1, 0), unit(1, 1)]);
     model.submit(job(2, Priority::Critical, circuit, &[(20, 1)]));
     assert_eq!(model.started[2..], [unit(2, 0)]);

@@ -85,6 +85,9 @@ template <class F> struct Xyzz {
         zzz = zzz * p.zzz * dx3;
     }
 
+    // `add`, called and not inlined: for the places where additions are few.
+    CUZK_CALL void merge(const Xyzz &p) { add(p); }
+
     // scalar * this, by doubling and adding.
     CUZK_CALL Xyzz times(uint32_t scalar) const {
         Xyzz out = infinity();
@@ -92,7 +95,7 @@ template <class F> struct Xyzz {
         while (bit > scalar) bit >>= 1;
         for (; bit != 0; bit >>= 1) {
             out = out.twice();
-            if (scalar & bit) out.add(*this);
+            if (scalar & bit) out.merge(*this);
         }
         return out;
     }

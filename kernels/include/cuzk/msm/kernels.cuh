@@ -37,20 +37,17 @@ template <class F> struct PartialList {
     __device__ __forceinline__ void add_to(Xyzz<F> &sum, uint32_t i) const { sum.add(load(sums + i)); }
 };
 
-// Where sums go. A bucket is done once a level; FIRST says that no level came before.
-template <class F, bool FIRST> struct BucketSink {
+// Where sums go. A bucket is done once a level; parts of a multiplication share buckets.
+template <class F> struct BucketSink {
     Xyzz<F> *buckets;
     uint32_t *keys;
     Xyzz<F> *sums;
     uint32_t chunk;
-    __device__ __forceinline__ void done(uint32_t bucket, const Xyzz<F> &sum) {
-        if (FIRST) {
-            store(buckets + bucket, sum);
-        } else if (!sum.is_infinity()) {
-            Xyzz<F> before = load(buckets + bucket);
-            before.add(sum);
-            store(buckets + bucket, before);
-        }
+    __device__ __noinline__ void done(uint32_t bucket, const Xyzz<F> &sum) {
+        if (sum.is_infinity()) return;
+        Xyzz<F> before = load(buckets + bucket);
+        before.add(sum);
+        store(buckets + bucket, before);
     }
     __device__ __forceinline__ void partial(uint32_t which, uint32_t bucket, const Xyzz<F> &sum) {
         keys[2 * chunk + which] = bucket;
@@ -58,12 +55,12 @@ template <class F, bool FIRST> struct BucketSink {
     }
 };
 
-template <class F, bool FIRST, class Source>
+template <class F, class Source>
 __device__ __forceinline__ void accumulate(const Source &source, uint32_t length, uint32_t count,
                                            Xyzz<F> *buckets, uint32_t *keys, Xyzz<F> *sums) {
     Chunk chunk = Chunk::at(thread_number(), length, count);
     if (chunk.is_empty()) return;
-    BucketSink<F, FIRST> sink = {buckets, keys, sums, thread_number()};
+    BucketSink<F> sink = {buckets, keys, sums, thread_number()};
     add_chunk<F>(chunk, source, sink);
 }
 
@@ -82,7 +79,7 @@ __device__ __forceinline__ void reduce(const Xyzz<F> *buckets, uint32_t log_buck
         weighted.add(sum);
     }
     uint32_t before = (thread & ((1u << log_threads) - 1)) << log_length;
-    weighted.add(sum.times(before));
+    weighted.merge(sum.times(before));
     store(out + thread, weighted);
 }
 
@@ -92,35 +89,17 @@ __device__ __forceinline__ void fold(const Xyzz<F> *values, uint32_t length, Xyz
     __shared__ Xyzz<F> shared[THREADS];
     const Xyzz<F> *row = values + (uint64_t)blockIdx.x * length;
     Xyzz<F> sum = Xyzz<F>::infinity();
-    for (uint32_t i = threadIdx.x; i < length; i += THREADS) sum.add(load(row + i));
+    for (uint32_t i = threadIdx.x; i < length; i += THREADS) sum.merge(load(row + i));
     shared[threadIdx.x] = sum;
     __syncthreads();
     for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
         if (threadIdx.x < half) {
-            sum.add(shared[threadIdx.x + half]);
+            sum.merge(shared[threadIdx.x + half]);
             shared[threadIdx.x] = sum;
         }
         __syncthreads();
     }
     if (threadIdx.x == 0) store(out + blockIdx.x, sum);
-}
-
-// The sum of the points of the aux variables that are in `variables` and whose bit is one. Thread t takes the 32-bit
-// words t, t + threads, ...; before[w] is the point of word w's first variable.
-template <class F>
-__device__ __forceinline__ void sum_selected(const Affine<F> *points, const uint32_t *variables,
-                                             const uint32_t *bits, const uint32_t *before, uint32_t words,
-                                             Xyzz<F> *out) {
-    Xyzz<F> sum = Xyzz<F>::infinity();
-    for (uint32_t w = thread_number(); w < words; w += gridDim.x * blockDim.x) {
-        uint32_t in_query = variables[w], rest = in_query & bits[w], first = before[w];
-        while (rest != 0) {
-            uint32_t bit = rest & (0u - rest);
-            rest ^= bit;
-            sum.add(load(points + first + __popc(in_query & (bit - 1))));
-        }
-    }
-    store(out + thread_number(), sum);
 }
 
 // A coordinate from 48 big-endian bytes, the flag bits left out; reduced once, as a value below 2^381 needs.
@@ -167,29 +146,13 @@ template <class F> __device__ __forceinline__ void multiples(const Affine<F> *ba
     store(table + 256 * window + j, sum.to_affine((sum.zz * sum.zzz).inverse()));
 }
 
-// out[i] = scalars[i] base, for the BATCH scalars of a thread, which share an inversion.
+// Writes the sums of a thread in affine coordinates: sum k to out[thread + k threads]. products[k] is the product of
+// zz zzz over the sums before k that are not at infinity, and `inverse` the inverse of all.
 template <class F, int BATCH>
-__device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *scalars, uint32_t count,
-                                              Affine<F> *out) {
+__device__ __forceinline__ void store_affine(const Xyzz<F> *sums, const F *products, F inverse, uint32_t count,
+                                             Affine<F> *out) {
     uint32_t stride = gridDim.x * blockDim.x;
-    Xyzz<F> sums[BATCH];
-    F products[BATCH], product = F::one();
-    for (int k = 0; k < BATCH; k++) {
-        uint64_t i = thread_number() + (uint64_t)k * stride;
-        sums[k] = Xyzz<F>::infinity();
-        if (i < count) {
-            Fr integer = load(scalars + i).to_integer();
-            for (uint32_t limb = 0; limb < 8; limb++) {
-                for (uint32_t byte = 0; byte < 4; byte++) {
-                    uint32_t digit = integer.limbs[limb] >> (8 * byte) & 255;
-                    sums[k].add(load(table + 256 * (4 * limb + byte) + digit));
-                }
-            }
-        }
-        products[k] = product;
-        if (!sums[k].is_infinity()) product = product * (sums[k].zz * sums[k].zzz);
-    }
-    F inverse = product.inverse();
+#pragma unroll 1
     for (int k = BATCH - 1; k >= 0; k--) {
         uint64_t i = thread_number() + (uint64_t)k * stride;
         if (i >= count) continue;
@@ -202,23 +165,73 @@ __device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *
     }
 }
 
+// out[i] = scalars[i] base, for the BATCH scalars of a thread, which share an inversion.
+template <class F, int BATCH>
+__device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *scalars, uint32_t count,
+                                              Affine<F> *out) {
+    uint32_t stride = gridDim.x * blockDim.x;
+    Xyzz<F> sums[BATCH];
+    F products[BATCH], product = F::one();
+#pragma unroll 1
+    for (int k = 0; k < BATCH; k++) {
+        uint64_t i = thread_number() + (uint64_t)k * stride;
+        sums[k] = Xyzz<F>::infinity();
+        if (i < count) {
+            Fr integer = load(scalars + i).to_integer();
+#pragma unroll 1
+            for (uint32_t limb = 0; limb < 8; limb++) {
+#pragma unroll 1
+                for (uint32_t byte = 0; byte < 4; byte++) {
+                    uint32_t digit = integer.limbs[limb] >> (8 * byte) & 255;
+                    sums[k].add(load(table + 256 * (4 * limb + byte) + digit));
+                }
+            }
+        }
+        products[k] = product;
+        if (!sums[k].is_infinity()) product = product * (sums[k].zz * sums[k].zzz);
+    }
+    store_affine<F, BATCH>(sums, products, product.inverse(), count, out);
+}
+
+// table[i] = 2^doublings points[i], for the BATCH points of a thread, which share an inversion; points[i] is
+// source[list[i]], or source[i] without a list.
+template <class F, int BATCH>
+__device__ __forceinline__ void double_points(const Affine<F> *source, const uint32_t *list, uint32_t count,
+                                              uint32_t doublings, Affine<F> *table) {
+    uint32_t stride = gridDim.x * blockDim.x;
+    Xyzz<F> sums[BATCH];
+    F products[BATCH], product = F::one();
+#pragma unroll 1
+    for (int k = 0; k < BATCH; k++) {
+        uint64_t i = thread_number() + (uint64_t)k * stride;
+        sums[k] = Xyzz<F>::infinity();
+        if (i < count) {
+            sums[k] = Xyzz<F>::from(load(source + (list ? list[i] : i)));
+            for (uint32_t doubling = 0; doubling < doublings; doubling++) sums[k] = sums[k].twice();
+        }
+        products[k] = product;
+        if (!sums[k].is_infinity()) product = product * (sums[k].zz * sums[k].zzz);
+    }
+    store_affine<F, BATCH>(sums, products, product.inverse(), count, table);
+}
+
 } // namespace cuzk
 
 #define CUZK_MSM_KERNELS(G, F, FOLD_THREADS)                                                                  \
     extern "C" __global__ __launch_bounds__(128) void msm_accumulate_##G(                                     \
         const cuzk::Entry *entries, const cuzk::Affine<F> *points, uint32_t length, uint32_t count,           \
         cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
-        cuzk::accumulate<F, true>(cuzk::EntryList<F>{entries, points}, length, count, buckets, keys, sums);   \
+        cuzk::accumulate<F>(cuzk::EntryList<F>{entries, points}, length, count, buckets, keys, sums);   \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_accumulate_affine_##G(                              \
         const uint32_t *keys_in, const cuzk::Affine<F> *points, uint32_t length, uint32_t count,              \
         cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
-        cuzk::accumulate<F, true>(cuzk::AffineList<F>{keys_in, points}, length, count, buckets, keys, sums);  \
+        cuzk::accumulate<F>(cuzk::AffineList<F>{keys_in, points}, length, count, buckets, keys, sums);  \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_accumulate_partial_##G(                             \
         const uint32_t *keys_in, const cuzk::Xyzz<F> *sums_in, uint32_t length, uint32_t count,               \
         cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
-        cuzk::accumulate<F, false>(cuzk::PartialList<F>{keys_in, sums_in}, length, count, buckets, keys,      \
+        cuzk::accumulate<F>(cuzk::PartialList<F>{keys_in, sums_in}, length, count, buckets, keys,      \
                                    sums);                                                                     \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_reduce_##G(                                         \
@@ -230,14 +243,14 @@ __device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *
         const cuzk::Xyzz<F> *values, uint32_t length, cuzk::Xyzz<F> *out) {                                   \
         cuzk::fold<F, FOLD_THREADS>(values, length, out);                                                     \
     }                                                                                                         \
-    extern "C" __global__ __launch_bounds__(128) void msm_sum_selected_##G(                                   \
-        const cuzk::Affine<F> *points, const uint32_t *variables, const uint32_t *bits,                       \
-        const uint32_t *before, uint32_t words, cuzk::Xyzz<F> *out) {                                         \
-        cuzk::sum_selected<F>(points, variables, bits, before, words, out);                                   \
-    }                                                                                                         \
     extern "C" __global__ void msm_decode_##G(const uint32_t *bytes, uint32_t count,                          \
                                               cuzk::Affine<F> *out) {                                         \
         cuzk::decode_points<F>(bytes, count, out);                                                            \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void msm_double_##G(                                         \
+        const cuzk::Affine<F> *source, const uint32_t *list, uint32_t count, uint32_t doublings,              \
+        cuzk::Affine<F> *table) {                                                                             \
+        cuzk::double_points<F, 8>(source, list, count, doublings, table);                                     \
     }                                                                                                         \
     extern "C" __global__ void msm_jacobian_##G(const cuzk::Xyzz<F> *values, uint32_t count,                  \
                                                 cuzk::Jacobian<F> *out) {                                     \

@@ -3,6 +3,7 @@
 //! **Bounds**, as multiples of p. Reduced: below 1.97. Lazy: below 5 (a reduced one plus 3). A product is below
 //! a·b / 35.3 + 1: of two lazy ones below 1.71, of two reduced ones below 1.11; of a loose one below 33.97 and a factor below
 //! 1, below 1.97; of a loose one below 30 and a product of reduced ones, below 1.95. [`Ifma::reduced`] leaves less than 1.4.
+//! A sum of sixteen products of reduced ones and factors is below 31.6 before its reduction, and below 1.9 after.
 
 use blst::blst_fr;
 use ff::Field;
@@ -209,6 +210,21 @@ impl simd::FrLanes for FrLanes {
         // Sixteen times the element in blst's form has the words of the element in ours.
         let shifted = blst_fr::from(value.double().double().double().double());
         FrFactor(scalar_limbs(&shifted.l))
+    }
+
+    #[inline(always)]
+    fn broadcast(arch: Ifma, factor: &FrFactor) -> Self {
+        Self(arch.words(&factor.0))
+    }
+
+    /// One reduction for all products: sixteen of reduced values sum up to 31.6·p², and a column to 160·2^52.
+    #[inline(always)]
+    fn dot(arch: Ifma, values: &[Self], factors: &[FrFactor]) -> Self {
+        let mut columns = [arch.zero(); 10];
+        for (value, factor) in values.iter().zip(factors) {
+            arch.add_product(&mut columns, &value.0, &arch.words(&factor.0));
+        }
+        Self(arch.montgomery_reduced::<5, 10, false>(&columns, &R))
     }
 
     #[inline(always)]

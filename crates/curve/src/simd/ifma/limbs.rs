@@ -272,13 +272,24 @@ impl Ifma {
     #[inline(always)]
     pub(super) fn product<const N: usize, const W: usize>(self, a: &[V; N], b: &[V; N]) -> [V; W] {
         let mut t = [self.zero(); W];
+        self.add_product(&mut t, a, b);
+        t
+    }
+
+    /// Adds the 2N uncarried columns of the product of carried limbs to `t`.
+    #[inline(always)]
+    pub(super) fn add_product<const N: usize, const W: usize>(
+        self,
+        t: &mut [V; W],
+        a: &[V; N],
+        b: &[V; N],
+    ) {
         for (i, &bi) in b.iter().enumerate() {
             for (j, &aj) in a.iter().enumerate() {
                 t[i + j] = self.lo(t[i + j], aj, bi);
                 t[i + j + 1] = self.hi(t[i + j + 1], aj, bi);
             }
         }
-        t
     }
 
     /// As [`Ifma::product`], of a value and itself: products off the diagonal once, and doubled.
