@@ -33,10 +33,16 @@ fn main() -> anyhow::Result<()> {
     let path = folder.path().join("circuit.pce");
     pce.write(&path)?;
     drop(pce);
-    let open_s = median(|| Ok(drop(Pce::open(&path)?)))?;
+    let open_s = median(|| {
+        drop(Pce::open(&path)?);
+        Ok(())
+    })?;
     let pce = Pce::open(&path)?;
     let file_bytes = path.metadata()?.len();
-    let density_s = median(|| Ok(drop(pce.density()?)))?;
+    let density_s = median(|| {
+        drop(pce.density()?);
+        Ok(())
+    })?;
     let evaluate_s = streamed(&pce, &random_witness(&pce)?)?;
     let non_zeros = pce.terms();
     let row = json!({

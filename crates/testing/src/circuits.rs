@@ -237,6 +237,40 @@ impl Scope {
         steps.iter().try_for_each(|step| self.step(cs, step))
     }
 
+    /// Products of the newest variables with those before them.
+    fn word<CS: ConstraintSystem<Fr>>(
+        &mut self,
+        cs: &mut CS,
+        count: usize,
+    ) -> Result<(), SynthesisError> {
+        let newest = self.newest(2 * count, 1);
+        let (first, second) = newest.split_at(count);
+        for (&(x, x_value), &(y, y_value)) in first.iter().zip(second) {
+            let product = self.aux(cs, (x_value - y_value.double()) * y_value)?;
+            let left = |lc| lc + x - (Fr::from(2), y);
+            cs.enforce(|| "word", left, |lc| lc + y, |lc| lc + product);
+        }
+        Ok(())
+    }
+
+    /// The sum of the newest variables, each `step` back from the last, by powers of two.
+    fn pack<CS: ConstraintSystem<Fr>>(
+        &mut self,
+        cs: &mut CS,
+        count: usize,
+        step: usize,
+    ) -> Result<(), SynthesisError> {
+        let (mut lc, mut sum, mut power) = (LinearCombination::zero(), Fr::ZERO, Fr::ONE);
+        for (variable, value) in self.newest(count, step) {
+            lc = lc + (power, variable);
+            sum += power * value;
+            power = power.double();
+        }
+        let packed = self.aux(cs, sum)?;
+        cs.enforce(|| "packed", |_| lc, |lc| lc + CS::one(), |lc| lc + packed);
+        Ok(())
+    }
+
     fn step<CS: ConstraintSystem<Fr>>(
         &mut self,
         cs: &mut CS,
@@ -276,26 +310,9 @@ impl Scope {
                     self.step(cs, &Step::Bit(i.is_multiple_of(3)))?;
                 }
             }
-            Step::Word(count) => {
-                let newest = self.newest(2 * count, 1);
-                let (first, second) = newest.split_at(*count);
-                for (&(x, x_value), &(y, y_value)) in first.iter().zip(second) {
-                    let product = self.aux(cs, (x_value - y_value.double()) * y_value)?;
-                    let left = |lc| lc + x - (Fr::from(2), y);
-                    cs.enforce(|| "word", left, |lc| lc + y, |lc| lc + product);
-                }
-            }
+            Step::Word(count) => self.word(cs, *count)?,
             Step::Pairs(count) => self.pairs(cs, *count)?,
-            Step::Pack(count, step) => {
-                let (mut lc, mut sum, mut power) = (LinearCombination::zero(), Fr::ZERO, Fr::ONE);
-                for (variable, value) in self.newest(*count, *step) {
-                    lc = lc + (power, variable);
-                    sum += power * value;
-                    power = power.double();
-                }
-                let packed = self.aux(cs, sum)?;
-                cs.enforce(|| "packed", |_| lc, |lc| lc + CS::one(), |lc| lc + packed);
-            }
+            Step::Pack(count, step) => self.pack(cs, *count, *step)?,
             Step::Repeat(count, steps) => {
                 for _ in 0..*count {
                     self.run(&mut cs.namespace(|| "repeated"), steps)?;
