@@ -62,7 +62,9 @@ fn table(text: &str) -> BTreeSet<String> {
 
 fn message(found: &DescriptorProto) -> String {
     let fields: Vec<String> = found.field.iter().map(field).collect();
-    format!("{}: {}", found.name(), fields.join(", ")).trim_end().to_owned()
+    format!("{}: {}", found.name(), fields.join(", "))
+        .trim_end()
+        .to_owned()
 }
 
 fn field(found: &FieldDescriptorProto) -> String {
@@ -74,13 +76,19 @@ fn field(found: &FieldDescriptorProto) -> String {
         Type::Uint64 => "uint64",
         _ => found.type_name().rsplit('.').next().unwrap_or_default(),
     };
-    let many = if found.label() == Label::Repeated { "*" } else { "" };
+    let many = if found.label() == Label::Repeated {
+        "*"
+    } else {
+        ""
+    };
     format!("{kind}{many} {} {}", found.name(), found.number())
 }
 
 fn enumeration(found: &EnumDescriptorProto) -> String {
     let values = found.value.iter();
-    let values: Vec<String> = values.map(|v| format!("{} {}", v.name(), v.number())).collect();
+    let values: Vec<String> = values
+        .map(|v| format!("{} {}", v.name(), v.number()))
+        .collect();
     format!("{}: {}", found.name(), values.join(", "))
 }
 
@@ -88,19 +96,36 @@ fn enumeration(found: &EnumDescriptorProto) -> String {
 fn names_and_numbers_are_those_of_the_client() {
     let set = FileDescriptorSet::decode(DESCRIPTORS).expect("the build wrote it");
     let file = &set.file[0];
-    assert_eq!((file.package(), file.syntax(), set.file.len()), ("cuzk.v1", "proto3", 1));
+    assert_eq!(
+        (file.package(), file.syntax(), set.file.len()),
+        ("cuzk.v1", "proto3", 1)
+    );
     let messages: BTreeSet<String> = file.message_type.iter().map(message).collect();
     assert_eq!(messages, table(MESSAGES));
     let nested = file.message_type.iter().flat_map(|found| &found.enum_type);
-    let enums: BTreeSet<String> = file.enum_type.iter().chain(nested).map(enumeration).collect();
+    let enums: BTreeSet<String> = file
+        .enum_type
+        .iter()
+        .chain(nested)
+        .map(enumeration)
+        .collect();
     assert_eq!(enums, table(ENUMS));
 
     assert_eq!(file.service.len(), 1);
     assert_eq!(file.service[0].name(), "ProvingEngine");
     let bare = |name: &str| name.trim_start_matches(".cuzk.v1.").to_owned();
     let call = |m: &prost_types::MethodDescriptorProto| {
-        assert!(!m.client_streaming() && !m.server_streaming(), "{}", m.name());
-        format!("{} {} {}", m.name(), bare(m.input_type()), bare(m.output_type()))
+        assert!(
+            !m.client_streaming() && !m.server_streaming(),
+            "{}",
+            m.name()
+        );
+        format!(
+            "{} {} {}",
+            m.name(),
+            bare(m.input_type()),
+            bare(m.output_type())
+        )
     };
     let calls: BTreeSet<String> = file.service[0].method.iter().map(call).collect();
     assert_eq!(calls, table(CALLS));
