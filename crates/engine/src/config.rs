@@ -14,6 +14,8 @@ pub struct Config {
     pub decoders: usize,
     /// Threads that compile circuits and open compiled circuits and keys.
     pub openers: usize,
+    /// Threads that assemble and verify proofs.
+    pub finishers: usize,
     /// A proof that takes longer than this on a device hangs: the device is taken for lost, the proof tried elsewhere.
     pub stall_after: Duration,
     /// The same for bringing a key to a device.
@@ -32,6 +34,7 @@ impl Default for Config {
             scheduler: cuzk_scheduler::Config::default(),
             decoders: 2,
             openers: 2,
+            finishers: 2,
             stall_after: Duration::from_secs(300),
             load_stall_after: Duration::from_secs(600),
             event_backlog: 1024,

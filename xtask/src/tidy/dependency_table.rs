@@ -168,12 +168,23 @@ pub const TABLE: &[Row] = &[
     row("cuzk-plugins", &["cuzk-proof-*"], PROOF),
     row("cuzk-synth", &["cuzk-proof-api"], PROOF),
     row(
+        "cuzk-simulated",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-backend-cpu",
+        ],
+        LIBRARY,
+    ),
+    row(
         "cuzk-testing",
         &[
             "cuzk-curve",
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-backend-cpu",
+            "cuzk-simulated",
             "cuzk-cs-recording",
             "cuzk-cs-witness",
         ],
