@@ -353,7 +353,10 @@ impl<B: Backend + Clone> Coordinator<B> {
     /// second try.
     fn refute(&mut self, attempt: Attempt, message: &str) -> bool {
         let unit = attempt.unit;
-        let Some(found) = self.unit(unit).filter(|found| found.direct && attempt.number == 1) else {
+        let Some(found) = self
+            .unit(unit)
+            .filter(|found| found.direct && attempt.number == 1)
+        else {
             return false;
         };
         found.stage = Stage::Idle;

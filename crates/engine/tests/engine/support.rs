@@ -12,11 +12,11 @@ use cuzk_engine::{
 use cuzk_groth16::{PROOF_BYTES, PreparedVerifyingKey, Proof, keygen, verify};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_r1cs::Assignment;
 use cuzk_proof_api::{
     AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered,
     Request, by_closures, inventory,
 };
+use cuzk_r1cs::Assignment;
 use cuzk_testing::circuits::Cubic;
 use cuzk_testing::simulated::{Settings, SimulatedBackend, SimulatedDevice};
 use ff::Field;
