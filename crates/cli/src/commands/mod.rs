@@ -7,5 +7,8 @@ pub mod generate;
 pub mod inspect;
 pub mod keygen;
 pub mod prove;
+pub mod serve;
+pub mod status;
+pub mod submit;
 pub mod synth;
 pub mod verify;
