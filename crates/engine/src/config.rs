@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Footprint;
-use cuzk_r1cs::{CompactR1cs, R1csError};
+use crate::Footprints;
 
 /// The engine's limits. Those of memory, queues, lanes, retries and probes are the scheduler's.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub struct Config {
     /// How long a dropped engine waits for threads that are in the middle of something.
     pub shutdown_grace: Duration,
     /// What a circuit takes of memory.
-    pub footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
+    pub footprint: Footprints,
 }
 
 impl Default for Config {
@@ -39,7 +38,7 @@ impl Default for Config {
             load_stall_after: Duration::from_secs(600),
             event_backlog: 1024,
             shutdown_grace: Duration::from_secs(10),
-            footprint: Footprint::plain,
+            footprint: Footprints::default(),
         }
     }
 }

@@ -41,6 +41,11 @@ impl<B: Backend> Device<B> {
         &self.name
     }
 
+    /// Its memory that may be used, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
     /// What the physical device is known by.
     pub fn pci(&self) -> PciBusId {
         self.pci

@@ -47,7 +47,7 @@ pub use config::Config;
 pub use device::Device;
 pub use engine::Engine;
 pub use error::{EngineError, Refused, SourceError};
-pub use footprint::Footprint;
+pub use footprint::{Footprint, Footprints};
 pub use handle::JobHandle;
 pub use job::{JobEvent, JobId, JobState, Submission, Timings, Work};
 pub use outcome::{Completed, Failure, Outcome};

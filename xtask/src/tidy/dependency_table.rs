@@ -249,6 +249,7 @@ const CLI_USES: &[&str] = &[
     "cuzk-groth16",
     "cuzk-proof-api",
     "cuzk-plugins",
+    "cuzk-simulated",
     "cuzk-synth",
     "cuzk-testing",
     "cuzk-engine",

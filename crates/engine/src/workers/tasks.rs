@@ -7,13 +7,13 @@ use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
 use cuzk_groth16::{Computed, Groth16Error};
 use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses};
-use cuzk_r1cs::{CompactR1cs, PackedWitness, R1csError};
+use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
 
 use super::pool::guarded;
 use super::{Loaded, Message, ProofBytes};
 use crate::job::JobId;
-use crate::{Footprint, Source, SourceError};
+use crate::{Footprints, Source, SourceError};
 
 /// A request to be decoded.
 pub(crate) struct Decode {
@@ -57,7 +57,7 @@ pub(crate) struct Prepare {
     pub(crate) circuit: CircuitId,
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<dyn Source>,
-    pub(crate) footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
+    pub(crate) footprints: Footprints,
 }
 
 impl Prepare {
@@ -69,7 +69,7 @@ impl Prepare {
                 Some(pce) => pce,
                 None => self.source.compile(&self.name).map_err(text)?,
             };
-            (self.footprint)(&pce).map_err(|error| error.to_string())
+            self.footprints.of(&pce).map_err(|error| error.to_string())
         });
         drop(report.send(Message::Prepared {
             circuit,

@@ -10,7 +10,7 @@ mod toy;
 use std::time::Duration;
 
 use cuzk_backend::Backend;
-use cuzk_engine::Engine;
+use cuzk_engine::{Engine, Footprints};
 use serde::Serialize;
 
 use crate::args::{BackendArgs, ParamsFolder, PceFolder};
@@ -18,7 +18,7 @@ use crate::backend::{self, BackendChoice};
 use crate::console::Console;
 use crate::engine::cuda_devices;
 use crate::failure::{USAGE, failure};
-use crate::{circuits, places};
+use crate::{circuits, footprints, places};
 
 use faults::FaultCount;
 use fleet::{Member, simulated, wrapped};
@@ -131,7 +131,8 @@ pub fn run(args: &Devices, console: &Console) -> anyhow::Result<()> {
     }
     if let Some(count) = args.simulated {
         let fleet = simulated(count, args.lanes, Duration::from_millis(args.latency_ms));
-        return measure("simulated".to_owned(), &fleet, args, console);
+        let load = Load::of(args, Footprints::default());
+        return measure("simulated".to_owned(), &fleet, &load, args, console);
     }
     let (ordinals, remark) = backend::ordinals(&args.backend.backend)?;
     console.note(&remark);
@@ -140,9 +141,10 @@ pub fn run(args: &Devices, console: &Console) -> anyhow::Result<()> {
         return Err(failure(USAGE, advice));
     }
     let memory = args.backend.device_memory.map(|bytes| bytes.0);
-    let fleet = wrapped(cuda_devices(&ordinals, args.lanes, memory)?);
+    let devices = cuda_devices(&ordinals, args.lanes, memory)?;
+    let load = Load::of(args, footprints::on_gpus(&devices));
     let name = BackendChoice::cuda(ordinals).to_string();
-    measure(name, &fleet, args, console)
+    measure(name, &wrapped(devices), &load, args, console)
 }
 
 /// The numbers of devices of which runs are wanted.
@@ -180,18 +182,18 @@ fn subjects(args: &Devices, console: &Console) -> anyhow::Result<Vec<Subject>> {
 fn measure<B: Backend + Clone>(
     backend: String,
     fleet: &[Member<B>],
+    load: &Load,
     args: &Devices,
     console: &Console,
 ) -> anyhow::Result<()> {
     let counts = counts(args, fleet.len())?;
-    let load = Load::of(args);
     let mut measured = Vec::new();
     for subject in subjects(args, console)? {
         measured.push(if args.faults {
-            let count = faults::matrix(&subject, fleet, &load, console)?;
+            let count = faults::matrix(&subject, fleet, load, console)?;
             subject.measured(Vec::new(), None, Some(count))
         } else {
-            let (runs, out) = scale(&subject, fleet, &counts, &load, console)?;
+            let (runs, out) = scale(&subject, fleet, &counts, load, console)?;
             subject.measured(runs, out, None)
         });
     }

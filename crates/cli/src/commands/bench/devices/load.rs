@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use cuzk_backend::Backend;
-use cuzk_engine::{Config, Engine, Outcome, Status};
+use cuzk_engine::{Config, Engine, Footprints, Outcome, Status};
 use cuzk_simulated::{Fault, SimulatedBackend, Step};
 use serde::Serialize;
 
@@ -35,12 +35,15 @@ pub struct Load {
     pub witnesses: usize,
     lanes: usize,
     alone: usize,
+    footprints: Footprints,
 }
 
 /// A run on some devices.
 #[derive(Serialize)]
 pub struct Run {
     pub devices: usize,
+    /// When it began, in seconds since 1970: other programs' records of the devices can be held against it.
+    pub started_unix_s: f64,
     pub seconds: f64,
     /// Partitions proved; every one was verified.
     pub proofs: usize,
@@ -157,8 +160,8 @@ fn completed(subject: &Subject, outcome: Outcome) -> anyhow::Result<Vec<u8>> {
 }
 
 impl Load {
-    /// What the command line says.
-    pub fn of(args: &Devices) -> Self {
+    /// What the command line says, with what circuits take of the devices.
+    pub fn of(args: &Devices, footprints: Footprints) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
         Self {
             jobs: args.jobs,
@@ -166,13 +169,17 @@ impl Load {
             workers: args.workers,
             lanes: args.lanes,
             alone: args.alone,
+            footprints,
             witnesses: args.witnesses.unwrap_or(processors.min(16)).max(1),
         }
     }
 
     /// The engine's limits.
     pub fn config(&self) -> Config {
-        let mut config = Config::default();
+        let mut config = Config {
+            footprint: self.footprints.clone(),
+            ..Config::default()
+        };
         config.scheduler.lanes = self.lanes as u32;
         config.scheduler.witness_slots = self.witnesses;
         config.scheduler.probe_after_us = 200_000;
@@ -188,6 +195,8 @@ impl Load {
     ) -> anyhow::Result<Run> {
         let engine = engine_on(subject, fleet, self)?;
         self.warm_up(&engine, subject)?;
+        let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+        let started_unix_s = started.as_secs_f64();
         let start = Moment::now(&engine)?;
         let answers = self.drive(&engine, subject, &AtomicUsize::new(0))?;
         let end = Moment::now(&engine)?;
@@ -196,6 +205,7 @@ impl Load {
         let seconds = (end.at - start.at).as_secs_f64();
         Ok(Run {
             devices: fleet.len(),
+            started_unix_s,
             seconds,
             proofs,
             proofs_per_s: proofs as f64 / seconds,
