@@ -11,11 +11,13 @@ use anyhow::{Context, Result, ensure};
 use crate::commands;
 
 /// What the client needs, in versions that go together.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 6] = [
     "grpcio>=1.66,<2",
     "grpcio-tools>=1.66,<2",
     "grpcio-health-checking>=1.66,<2",
+    "grpcio-reflection>=1.66,<2",
     "protobuf>=5",
+    "websocket-client>=1.6,<2",
 ];
 const BUILD: &str = "cargo build --release --bin cuzk --example verify_filecoin";
 const INTERFACE: &str = "crates/proto/proto";

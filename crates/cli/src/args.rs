@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use cuzk_synth::{Kind, SectorSize};
 
 use crate::backend::{BackendChoice, Bytes};
+use crate::commands::bench::Bench;
 use crate::daemon_args;
 
 const AFTER_HELP: &str = "\
@@ -99,6 +100,9 @@ pub enum Command {
     Status(daemon_args::Status),
     /// Show them again and again.
     Top(daemon_args::Top),
+    /// Measure.
+    #[command(subcommand)]
+    Bench(Bench),
     /// Print completions for a shell.
     Completions {
         /// The shell.

@@ -61,6 +61,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Cancel(cancel) => commands::submit::cancel(cancel, &console),
         Command::Status(status) => commands::status::run(status, &console),
         Command::Top(top) => commands::status::top(top),
+        Command::Bench(bench) => commands::bench::run(bench, &console),
         Command::Completions { shell } => commands::generate::completions(*shell),
         Command::Man { folder } => commands::generate::man(folder),
     }

@@ -33,6 +33,7 @@ fn serve(folder: &Path, args: &[&str]) -> (Child, impl Iterator<Item = Value> + 
     let mut child = cuzk(folder)
         .args(args)
         .args(["--log-format", "json", "--store", "jobs"])
+        .args(["--log-level", "cuzk_daemon=debug,info"])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -102,8 +103,35 @@ fn a_payload_goes_to_a_daemon_and_comes_back_as_a_proof() {
     assert!(killed.unwrap().success());
     assert!(child.wait().unwrap().success());
     assert!(!socket.exists());
-    let proved = log.filter(|event| event["message"] == "proved" && event["job"] == job);
+    let log: Vec<Value> = log.collect();
+    let proved = log
+        .iter()
+        .filter(|event| event["message"] == "proved" && event["job"] == job);
     assert_eq!(proved.count(), 1);
+    check_spans(&log, job);
+}
+
+/// Each stage of a job is a span that says how long it took, with the partition and the device where there are.
+fn check_spans(log: &[Value], job: &str) {
+    let ended = log.iter().filter(|event| event["message"] == "close");
+    let spans: Vec<&Value> = ended.map(|event| &event["span"]).collect();
+    let of = |name: &str| {
+        let mut found = spans.iter().filter(|span| span["name"] == name);
+        let span = found
+            .next()
+            .unwrap_or_else(|| panic!("no span {name}: {log:?}"));
+        assert_eq!(found.count(), 0, "{name}");
+        assert_eq!(span["job"], job, "{name}");
+        *span
+    };
+    for name in ["witness", "ready", "prove"] {
+        assert_eq!(of(name)["partition"], 0, "{name}");
+        assert!(of(name)["ms"].is_u64(), "{name}");
+    }
+    assert!(of("prove")["device"].is_string());
+    assert!(of("prove")["lane"].is_u64());
+    assert!(of("circuit")["ms"].is_u64());
+    of("job");
 }
 
 #[test]
@@ -124,6 +152,15 @@ fn a_configuration_that_is_wrong_is_explained() {
     );
     assert_eq!(open.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&open.stderr).contains("--insecure"));
+    // No machine has so many.
+    std::fs::write(folder.join("devices.toml"), "[gpus]\ndevices = [99]\n").unwrap();
+    for device in [&["--backend", "cuda:99"], &["--config", "devices.toml"]] {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--store", "jobs"];
+        let refused = run(folder, &[&args[..], device].concat());
+        assert_eq!(refused.status.code(), Some(6));
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(told.contains("cuzk devices"), "{told}");
+    }
     let misplaced = run(folder, &["--listen", "127.0.0.1:0", "status"]);
     assert_eq!(misplaced.status.code(), Some(2));
 }

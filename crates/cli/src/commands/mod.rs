@@ -1,5 +1,6 @@
 //! One module a subcommand.
 
+pub mod bench;
 pub mod compile;
 pub mod demo;
 pub mod devices;

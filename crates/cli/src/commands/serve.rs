@@ -35,7 +35,10 @@ pub fn run(args: &Serve) -> anyhow::Result<()> {
             .or(config.engine.param_cache.clone()),
     };
     let keys = places::key_store(&keys)?;
-    let proving = engine::start(&config.engine, keys, places::cache(&args.pce)?)?;
+    let choice = engine::choice(args.backend.as_ref(), &config.engine);
+    let memory = args.device_memory.map(|bytes| bytes.0);
+    let circuits = places::cache(&args.pce)?;
+    let proving = engine::start(&choice, memory, &config.engine, keys, circuits)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

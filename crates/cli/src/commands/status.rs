@@ -74,8 +74,11 @@ fn text(found: &GetStatusResponse) -> String {
         ]
     });
     let queues = found.queues.iter().map(|queue| {
-        let counts = [queue.pending.to_string(), queue.in_progress.to_string()];
-        [&[queue.proof_kind.clone()], &counts[..]].concat()
+        vec![
+            queue.proof_kind.clone(),
+            queue.pending.to_string(),
+            queue.in_progress.to_string(),
+        ]
     });
     let all = |rows: &mut dyn Iterator<Item = Vec<String>>| rows.collect::<Vec<_>>();
     let mut parts = vec![

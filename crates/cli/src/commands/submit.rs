@@ -7,7 +7,9 @@ use cuzk_daemon::{Client, connect};
 use cuzk_proof_api::by_id;
 use cuzk_proto::from_request;
 use cuzk_proto::v1::await_proof_response::Status;
-use cuzk_proto::v1::{AwaitProofRequest, AwaitProofResponse, CancelProofRequest};
+use cuzk_proto::v1::{
+    AwaitProofRequest, AwaitProofResponse, CancelProofRequest, SubmitProofRequest,
+};
 use cuzk_synth::Payload;
 use serde::Serialize;
 
@@ -45,7 +47,9 @@ pub fn call<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 
 /// Connects to the daemon.
 pub async fn daemon(target: &Target) -> anyhow::Result<Client> {
-    let connected = connect(&target.daemon, target.token_file.as_deref()).await;
+    let tls = target.tls();
+    let token = target.token_file.as_deref();
+    let connected = connect(&target.daemon.address, token, tls.as_ref()).await;
     connected.with_context(|| format!("no daemon at {}", target.daemon))
 }
 
@@ -56,9 +60,7 @@ pub fn run(args: &Submit, console: &Console) -> anyhow::Result<()> {
         .request_id
         .clone()
         .unwrap_or_else(|| request_id(&payload));
-    let kind = by_id(payload.kind.name())?.wire_kind();
-    let mut request = from_request(payload.into_request(), kind);
-    request.request_id = name;
+    let mut request = message(payload, name)?;
     request.priority = args.priority.map_or(0, |priority| priority as i32);
     call(async {
         let mut client = daemon(&args.target).await?;
@@ -112,6 +114,15 @@ pub fn cancel(args: &Cancel, console: &Console) -> anyhow::Result<()> {
             "cancelled; it did not run"
         };
         console.result(&Row { was_running }, text)
+    })
+}
+
+/// A payload as the message that submits it under a name.
+pub fn message(payload: Payload, name: String) -> anyhow::Result<SubmitProofRequest> {
+    let kind = by_id(payload.kind.name())?.wire_kind();
+    Ok(SubmitProofRequest {
+        request_id: name,
+        ..from_request(payload.into_request(), kind)
     })
 }
 

@@ -7,7 +7,8 @@ usage: client.py CUZK VERIFY STUBS WORK
   WORK   a folder for payloads, keys, proofs and jobs
 
 Starts the daemon over a unix socket and over TCP, makes every call, proves the four kinds on a really sealed sector of
-2 KiB, and holds each answer against filecoin-proofs' own verifying functions.
+2 KiB, and holds each answer against filecoin-proofs' own verifying functions. Where there is a Chromium, it also looks at the
+dashboard while jobs run.
 """
 
 import atexit
@@ -27,9 +28,12 @@ sys.path.insert(0, STUBS)
 import grpc  # noqa: E402
 import cuzk_pb2 as pb  # noqa: E402
 import cuzk_pb2_grpc as rpc  # noqa: E402
+import dashboard  # noqa: E402
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase  # noqa: E402
 
 MAX = 256 << 20
+TCP, STATUS = "127.0.0.1:19820", "127.0.0.1:19821"
 # Over a unix socket grpcio calls the server by its percent-encoded path, which is no authority of HTTP/2, so it is given one.
 OPTIONS = [("grpc.default_authority", "cuzk"), ("grpc.max_send_message_length", MAX), ("grpc.max_receive_message_length", MAX)]
 KINDS = {"porep": 1, "snap": 2, "window-post": 3, "winning-post": 4}
@@ -79,11 +83,10 @@ def request_of(payload, name):
 
 
 class Daemon:
-    def __init__(self, listen, keys, store):
-        self.target = listen
+    def __init__(self, listen, keys, store, *more):
         self.start = time.monotonic()
         self.process = subprocess.Popen(
-            [CUZK, "serve", "--listen", listen, "--params", keys, "--pce", WORK / "pce", "--store", store, "--log-level", "warn"]
+            [CUZK, "serve", "--listen", listen, "--params", keys, "--pce", WORK / "pce", "--store", store, "--log-level", "warn", *more]
         )
         atexit.register(self.process.kill)
         self.channel = grpc.insecure_channel(listen, options=OPTIONS)
@@ -176,10 +179,26 @@ def check_services(channel):
     health = health_pb2_grpc.HealthStub(channel)
     answer = health.Check(health_pb2.HealthCheckRequest(service="cuzk.v1.ProvingEngine"))
     assert answer.status == health_pb2.HealthCheckResponse.SERVING, answer
+    described = ProtoReflectionDescriptorDatabase(channel)
+    assert "cuzk.v1.ProvingEngine" in described.get_services(), described.get_services()
+    service = described.FindFileContainingSymbol("cuzk.v1.ProvingEngine").service[0]
+    assert len(service.method) == 8, service
+
+
+def check_dashboard(stub, payloads):
+    """The page while jobs wait, run and have ended."""
+    requests = [request_of(payloads["porep"][1], f"porep-1000-{number}") for number in range(20)]
+    jobs = [stub.SubmitProof(request).job_id for request in requests]
+    shown = dashboard.check(f"http://{STATUS}")
+    for job in jobs:
+        stub.CancelProof(pb.CancelProofRequest(job_id=job))
+    if shown:
+        assert "running" in shown[0]["jobs"] and "completed" in shown[0]["jobs"], shown
+        say("the dashboard follows, light and dark")
 
 
 def transport(listen, payloads, keys, store):
-    daemon = Daemon(listen, keys, store)
+    daemon = Daemon(listen, keys, store, "--status-listen", STATUS)
     stub = daemon.stub
     first = stub.Prove(pb.ProveRequest(submit=request_of(payloads["winning-post"][1], f"first {listen}")))
     say(f"{listen}: start to first WinningPoSt {time.monotonic() - daemon.start:.2f} s; "
@@ -197,6 +216,8 @@ def transport(listen, payloads, keys, store):
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda request: stub.Prove(pb.ProveRequest(submit=request)).result, many))
     assert all(answer.status == COMPLETED and len(answer.proof) == 192 for answer in answers)
+    if listen == TCP:
+        check_dashboard(stub, payloads)
     say(f"{listen}: every call answers, wrong arguments are refused, 20 callers at a time get proofs")
     daemon.end()
     return first.result.job_id
@@ -225,7 +246,7 @@ def main():
     store = WORK / f"jobs-{os.getpid()}"
     socket = f"unix://{WORK.resolve()}/cuzk-{os.getpid()}.sock"
     job = transport(socket, payloads, keys, store)
-    transport("127.0.0.1:19820", payloads, keys, WORK / f"jobs-tcp-{os.getpid()}")
+    transport(TCP, payloads, keys, WORK / f"jobs-tcp-{os.getpid()}")
     restarted(socket, payloads, keys, store, job)
     say("all is well")
 
