@@ -72,16 +72,21 @@ impl CudaBackend {
 
     /// The number of tables of `tabulated` of so many points that pay and fit, the points themselves among them.
     pub(crate) fn tables_that_fit<G: Group>(&self, count: usize, tabulated: usize) -> u32 {
-        if tabulated < MIN_TABULATED {
-            return 1;
-        }
-        let each = G::UNCOMPRESSED_BYTES;
-        tables(
-            self.device().memory(),
-            count.saturating_mul(each),
-            tabulated.saturating_mul(each),
-        )
+        tables_of::<G>(self.device().memory(), count, tabulated)
     }
+}
+
+/// The number of tables of `tabulated` of so many points that pay, and fit the memory that is available, of a limit.
+pub(crate) fn tables_of<G: Group>(memory: (usize, usize), count: usize, tabulated: usize) -> u32 {
+    if tabulated < MIN_TABULATED {
+        return 1;
+    }
+    let each = G::UNCOMPRESSED_BYTES;
+    tables(
+        memory,
+        count.saturating_mul(each),
+        tabulated.saturating_mul(each),
+    )
 }
 
 /// Brings `count` parts to the device, one while the part before it is worked on, and works on each.

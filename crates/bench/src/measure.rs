@@ -29,6 +29,9 @@ pub enum Work {
     Keygen,
     /// From the witness to a and b on one thread (ours), from the circuit to a, b and c on one thread (peer).
     Evaluate,
+    /// From the blank circuit to its compiled form (ours), from the circuit to a, b and c of one proof (peer), both on one
+    /// thread: what a circuit's first proof waits for, and what it could do instead.
+    Compile,
     /// From the decoded payload to the assignment on one thread: ours directly, the peer by the circuit's closures.
     Witness,
     /// The same directly for both: ours on two threads, the peer on one.
@@ -66,6 +69,10 @@ pub const MEASUREMENTS: &[Measurement] = &[
     evaluate("pce-eval-snap-2k", Kind::Snap, 4),
     evaluate("pce-eval-winning-post-2k", Kind::WinningPost, 6),
     evaluate("pce-eval-window-post-2k", Kind::WindowPost, 6),
+    compile("compile-porep-2k", Kind::PoRep),
+    compile("compile-snap-2k", Kind::Snap),
+    compile("compile-winning-post-2k", Kind::WinningPost),
+    compile("compile-window-post-2k", Kind::WindowPost),
     witness("witness-porep-2k", Kind::PoRep, (8, 4)),
     witness("witness-snap-2k", Kind::Snap, (8, 4)),
     witness("witness-winning-post-2k", Kind::WinningPost, (22, 8)),
@@ -81,6 +88,13 @@ pub const MEASUREMENTS: &[Measurement] = &[
 pub const FULL_SIZE: &[Measurement] = &[
     full("witness-porep-32g", Kind::PoRep, Work::Witness, (4, 1)),
     full("witness-snap-32g", Kind::Snap, Work::Witness, (4, 1)),
+    full(
+        "compile-winning-post-32g",
+        Kind::WinningPost,
+        Work::Compile,
+        (4, 4),
+    ),
+    full("compile-porep-32g", Kind::PoRep, Work::Compile, (1, 1)),
     full(
         "witness-winning-post-32g",
         Kind::WinningPost,
@@ -132,6 +146,10 @@ const fn keygen(name: &'static str, kind: Kind) -> Measurement {
 
 const fn evaluate(name: &'static str, kind: Kind, runs: usize) -> Measurement {
     small(name, kind, Work::Evaluate, (runs, runs))
+}
+
+const fn compile(name: &'static str, kind: Kind) -> Measurement {
+    small(name, kind, Work::Compile, (4, 4))
 }
 
 const fn witness(name: &'static str, kind: Kind, runs: (usize, usize)) -> Measurement {
@@ -202,6 +220,10 @@ impl Measurement {
             (Side::Peer, Work::Keygen) => median(runs, || peer::keygen(self)),
             (Side::Ours, Work::Evaluate) => median(runs, ours::evaluate(workshop, self)?),
             (Side::Peer, Work::Evaluate) => median(runs, || peer::evaluate(workshop, self)),
+            (Side::Ours, Work::Compile) => on_threads(1, || median(runs, || ours::compile(self))),
+            (Side::Peer, Work::Compile) => {
+                on_threads(1, || median(runs, || peer::evaluate(workshop, self)))
+            }
             (Side::Ours, Work::Witness) | (Side::Peer, Work::WitnessScaling) => {
                 on_threads(1, || optional_median(runs, ours::witness(workshop, self)?))
             }

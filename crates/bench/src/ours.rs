@@ -47,6 +47,16 @@ pub fn keygen(what: &Measurement) -> anyhow::Result<f64> {
     })
 }
 
+/// Blank circuit to its compiled form.
+pub fn compile(what: &Measurement) -> anyhow::Result<f64> {
+    let (proof_type, circuit) = circuit(what)?;
+    seconds(|| {
+        let mut cs = RecordingCS::default();
+        proof_type.blank(circuit.id)?.record(&mut cs)?;
+        Ok(Pce::compile(cs.finish()?)?)
+    })
+}
+
 /// Packed witness to a and b, on one thread.
 pub fn evaluate(
     workshop: &Workshop,

@@ -14,6 +14,7 @@ use cuzk_params::KeyStore;
 use cuzk_pce::Cache;
 
 use crate::backend::{self, BackendChoice};
+use crate::footprints;
 
 /// Proofs that overlap on a device unless the configuration says otherwise.
 pub const LANES: usize = 2;
@@ -56,6 +57,7 @@ pub fn start(
         return proving(config, processor, vec![0], files);
     }
     let devices = cuda_devices(&ordinals, lanes, device_memory)?;
+    config.footprint = footprints::on_gpus(&devices);
     proving(config, devices, ordinals, files)
 }
 

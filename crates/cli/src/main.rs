@@ -9,6 +9,7 @@ mod console;
 mod daemon_args;
 mod engine;
 mod failure;
+mod footprints;
 mod job;
 mod keys;
 mod places;

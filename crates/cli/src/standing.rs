@@ -1,7 +1,7 @@
 //! What is known of a circuit's direct witnesses, kept beside its compiled form.
 
 use cuzk_pce::{Cache, Pce};
-use cuzk_proof_api::{DIRECT_VERSION, Standing, Witnesses};
+use cuzk_proof_api::{Standing, Witnesses, direct_topic};
 use cuzk_synth::{Kind, Options, SectorSize, synthetic};
 use rand_core::{OsRng, RngCore};
 
@@ -11,16 +11,16 @@ use crate::job;
 
 /// The witnesses of a compiled circuit, with what the cache knows of them.
 pub fn witnesses<'a>(pce: &'a Pce, cache: &Cache) -> anyhow::Result<Witnesses<'a>> {
-    let note = cache.note(pce.hash, &topic())?;
+    let note = cache.note(pce.hash, &direct_topic())?;
     let standing = note.map_or(Standing::Unknown, |note| Standing::named(note.trim()));
     Ok(Witnesses::new(pce.r1cs(), standing))
 }
 
 /// Keeps what is known by now, where it is not what the cache knows.
 pub fn keep(witnesses: &Witnesses<'_>, pce: &Pce, cache: &Cache) -> anyhow::Result<()> {
-    let (known, standing) = (cache.note(pce.hash, &topic())?, witnesses.standing());
+    let (known, standing) = (cache.note(pce.hash, &direct_topic())?, witnesses.standing());
     if known.map_or(Standing::Unknown, |note| Standing::named(note.trim())) != standing {
-        cache.put_note(pce.hash, &topic(), &format!("{}\n", standing.name()))?;
+        cache.put_note(pce.hash, &direct_topic(), &format!("{}\n", standing.name()))?;
     }
     Ok(())
 }
@@ -80,9 +80,4 @@ pub fn validate(
     })?;
     keep(&witnesses, pce, cache)?;
     Ok(witnesses.standing())
-}
-
-/// Another version of the direct computations is another topic.
-fn topic() -> String {
-    format!("direct-{}-{DIRECT_VERSION}", env!("CARGO_PKG_VERSION"))
 }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Footprint;
-use cuzk_r1cs::{CompactR1cs, R1csError};
+use crate::Footprints;
 
 /// The engine's limits. Those of memory, queues, lanes, retries and probes are the scheduler's.
 #[derive(Clone, Debug)]
@@ -14,6 +13,8 @@ pub struct Config {
     pub decoders: usize,
     /// Threads that compile circuits and open compiled circuits and keys.
     pub openers: usize,
+    /// Threads that assemble and verify proofs.
+    pub finishers: usize,
     /// A proof that takes longer than this on a device hangs: the device is taken for lost, the proof tried elsewhere.
     pub stall_after: Duration,
     /// The same for bringing a key to a device.
@@ -23,7 +24,7 @@ pub struct Config {
     /// How long a dropped engine waits for threads that are in the middle of something.
     pub shutdown_grace: Duration,
     /// What a circuit takes of memory.
-    pub footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
+    pub footprint: Footprints,
 }
 
 impl Default for Config {
@@ -32,11 +33,12 @@ impl Default for Config {
             scheduler: cuzk_scheduler::Config::default(),
             decoders: 2,
             openers: 2,
+            finishers: 2,
             stall_after: Duration::from_secs(300),
             load_stall_after: Duration::from_secs(600),
             event_backlog: 1024,
             shutdown_grace: Duration::from_secs(10),
-            footprint: Footprint::plain,
+            footprint: Footprints::default(),
         }
     }
 }

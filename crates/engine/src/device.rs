@@ -40,4 +40,28 @@ impl<B: Backend> Device<B> {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// Its memory that may be used, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// What the physical device is known by.
+    pub fn pci(&self) -> PciBusId {
+        self.pci
+    }
+
+    /// The same device with other backends in the places of these: of each lane, by its number, and of the loader.
+    pub fn map<C: Backend>(self, mut other: impl FnMut(Option<usize>, B) -> C) -> Device<C> {
+        let lanes = self.lanes.into_iter().enumerate();
+        Device {
+            name: self.name,
+            pci: self.pci,
+            memory_bytes: self.memory_bytes,
+            lanes: lanes
+                .map(|(lane, backend)| other(Some(lane), backend))
+                .collect(),
+            loader: other(None, self.loader),
+        }
+    }
 }

@@ -127,6 +127,7 @@ fn check<B: Backend + Clone>(config: &Config, devices: &[Device<B>]) -> Result<(
     for (field, value) in [
         ("decoders", config.decoders),
         ("openers", config.openers),
+        ("finishers", config.finishers),
         ("event_backlog", config.event_backlog),
     ] {
         if value == 0 {
@@ -165,7 +166,10 @@ fn pools<B: Backend>(
     };
     let witness = reports();
     let compute = move |task: crate::workers::Witness| task.run(&witness);
+    let finisher = reports();
+    let finish = move |task: crate::workers::Finish| task.run(&finisher);
     Ok(Pools {
+        finish: Pool::new("finish", config.finishers, threads, finish)?,
         decode: Pool::new("decode", config.decoders, threads, decode)?,
         open: Pool::new("open", config.openers, threads, open)?,
         witness: Pool::new("witness", config.witness_threads(), threads, compute)?,

@@ -1,5 +1,8 @@
 //! What a circuit takes of the host's and of a device's memory.
 
+use std::fmt;
+use std::sync::Arc;
+
 use cuzk_curve::{Fr, G1, G2, Group};
 use cuzk_r1cs::{CompactR1cs, R1csError};
 
@@ -45,5 +48,40 @@ impl Footprint {
             host_witness: 4 * slots * scalar + 2 * aux + SLACK_BYTES,
             device_work: 2 * packed + 4 * domain * scalar,
         })
+    }
+}
+
+/// How a circuit's footprint is found out: [`Footprint::plain`] by default, and another way for a backend that takes more
+/// or less of a device.
+#[derive(Clone)]
+pub struct Footprints(Arc<Find>);
+
+type Find = dyn Fn(&CompactR1cs) -> Result<Footprint, R1csError> + Send + Sync;
+
+impl Footprints {
+    /// Found out by `find`.
+    pub fn new(
+        find: impl Fn(&CompactR1cs) -> Result<Footprint, R1csError> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(find))
+    }
+
+    /// A circuit's.
+    ///
+    /// Errors: those of [`CompactR1cs::density`].
+    pub fn of(&self, r1cs: &CompactR1cs) -> Result<Footprint, R1csError> {
+        (self.0)(r1cs)
+    }
+}
+
+impl Default for Footprints {
+    fn default() -> Self {
+        Self::new(Footprint::plain)
+    }
+}
+
+impl fmt::Debug for Footprints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Footprints")
     }
 }

@@ -9,8 +9,9 @@
 //! submit --> decode --> [sizes: compile once] --> scheduler
 //!                                                     |  StartWitness   a witness thread: circuit, witness, pack
 //!                                                     |  Load, Evict    the loader of the host, or of the device
-//!                                                     |  Place          a lane's thread: start, finish (verifies), or try
-//!                                                     v                 once more elsewhere
+//!                                                     |  Place          a lane's thread: the device's part of a proof
+//!                                                     |                 a finisher: verifies it, or it is tried again elsewhere
+//!                                                     v
 //!                                    all partitions --> assemble --> outcome
 //! ```
 //!
@@ -20,9 +21,9 @@
 //! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread, which keeps the lane's
 //!   [`DeviceLease`](cuzk_lease::DeviceLease) and with it the only backend of that lane.
 //! - **A new circuit is compiled once**, while the jobs that need it wait and say so ([`JobState::Compiling`]). They do not
-//!   prove by full synthesis meanwhile: the classes and densities, which the key's queries are read by, come from the
-//!   same recording, and it takes about as long as one synthesis does.
-//! - **No proof leaves unverified**: [`cuzk_groth16::Pending::finish`] verifies, and the witness's public inputs are held
+//!   prove by full synthesis meanwhile, which takes about as long for each partition as compiling does for all: see
+//!   `docs/engine.md`.
+//! - **No proof leaves unverified**: [`cuzk_groth16::Computed::finish`] verifies, and the witness's public inputs are held
 //!   against the statement's before.
 //! - **Proof types' code runs on worker threads** and may panic there: the job fails, the engine does not.
 
@@ -47,7 +48,7 @@ pub use config::Config;
 pub use device::Device;
 pub use engine::Engine;
 pub use error::{EngineError, Refused, SourceError};
-pub use footprint::Footprint;
+pub use footprint::{Footprint, Footprints};
 pub use handle::JobHandle;
 pub use job::{JobEvent, JobId, JobState, Submission, Timings, Work};
 pub use outcome::{Completed, Failure, Outcome};

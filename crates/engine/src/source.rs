@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cuzk_cs_recording::RecordingCS;
 use cuzk_params::{KeyStore, Parameters};
 use cuzk_pce::{Cache, Pce};
-use cuzk_proof_api::by_circuit;
+use cuzk_proof_api::{Standing, by_circuit, direct_topic};
 
 use crate::SourceError;
 
@@ -19,6 +19,18 @@ pub trait Source: Send + Sync + 'static {
 
     /// The circuit's key.
     fn key(&self, circuit: &str) -> Result<Parameters, SourceError>;
+
+    /// What is known of the compiled circuit's direct witnesses, from earlier engines too.
+    fn standing(&self, pce: &Pce) -> Standing {
+        let _ = pce;
+        Standing::Unknown
+    }
+
+    /// Keeps what became known of the compiled circuit's direct witnesses for [`Source::standing`], as far as that is
+    /// possible: what is not kept is found out again.
+    fn keep_standing(&self, pce: &Pce, standing: Standing) {
+        let _ = (pce, standing);
+    }
 }
 
 /// Keys and compiled circuits in folders, for the circuits of the registered proof types.
@@ -56,6 +68,18 @@ impl Source for Files {
         let params = names.params.as_str();
         let name = params.strip_suffix(".params").unwrap_or(params);
         Ok(self.keys.parameters(name)?)
+    }
+
+    /// A note that cannot be read is as good as none.
+    fn standing(&self, pce: &Pce) -> Standing {
+        let note = self.circuits.note(pce.hash, &direct_topic());
+        let note = note.ok().flatten().unwrap_or_default();
+        Standing::named(note.trim())
+    }
+
+    fn keep_standing(&self, pce: &Pce, standing: Standing) {
+        let text = format!("{}\n", standing.name());
+        drop(self.circuits.put_note(pce.hash, &direct_topic(), &text));
     }
 }
 

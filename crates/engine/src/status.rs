@@ -60,6 +60,10 @@ pub struct DeviceStatus {
     pub proofs: u64,
     /// Errors, invalid proofs and hangs.
     pub faults: u64,
+    /// How long there was work on one of its lanes at least; the rest of the time it was idle.
+    pub worked: Duration,
+    /// Bytes of the witnesses that went to it.
+    pub witness_bytes: u64,
 }
 
 /// A lane of a device.

@@ -22,7 +22,7 @@ mod prover;
 mod verifier;
 
 pub use error::{Groth16Error, ProofError};
-pub use pending::{Canceller, Pending, Proved, Stages};
+pub use pending::{Canceller, Computed, Pending, Proved, Stages};
 pub use proof::{PROOF_BYTES, Proof};
 pub use prover::{Blinding, Prover};
 pub use verifier::{PreparedVerifyingKey, verify, verify_batch};

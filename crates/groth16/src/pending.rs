@@ -8,7 +8,7 @@ use std::time::Instant;
 use cuzk_backend::Backend;
 use cuzk_r1cs::PackedWitness;
 
-use crate::prover::{Inner, Sums};
+use crate::prover::{Checks, Inner, Sums};
 use crate::{Blinding, Groth16Error, Proof, verify};
 
 /// Seconds that each stage of a proof took.
@@ -112,29 +112,74 @@ impl<B: Backend> Pending<B> {
         }
     }
 
-    /// Waits for the work, assembles the proof and verifies it against the witness's public inputs.
+    /// Waits for the device's part. Nothing is on the device any more then, and no lane is used: what is left is
+    /// the processor's.
     ///
-    /// Errors: the work's own; [`Groth16Error::Cancelled`]; [`cuzk_r1cs::R1csError::Unsatisfied`] naming the constraint where the witness is not
-    /// satisfied; [`Groth16Error::Invalid`] where it is and the proof does not verify all the same.
-    pub fn finish(mut self) -> Result<Proved, Groth16Error> {
+    /// Errors: the work's own; [`Groth16Error::Cancelled`].
+    pub fn wait(mut self) -> Result<Computed, Groth16Error> {
         let ended = || Groth16Error::Thread("ended without a result".to_owned());
         let work = self.work.take().ok_or_else(ended)?;
-        let (sums, mut stages) = work.join().map_err(|_| ended())??;
+        let (sums, stages) = work.join().map_err(|_| ended())??;
+        Ok(Computed {
+            checks: Arc::clone(self.inner.checks()),
+            witness: Arc::clone(&self.witness),
+            blinding: self.blinding.clone(),
+            sums: sums.ok_or(Groth16Error::Cancelled)?,
+            stages,
+        })
+    }
+
+    /// Waits for the work, assembles the proof and verifies it against the witness's public inputs: [`Pending::wait`] and
+    /// [`Computed::finish`].
+    ///
+    /// Errors: those of both.
+    pub fn finish(self) -> Result<Proved, Groth16Error> {
+        self.wait()?.finish()
+    }
+}
+
+/// A proof of which the device's part is done. It needs neither the device nor the key there.
+pub struct Computed {
+    checks: Arc<Checks>,
+    witness: Arc<PackedWitness>,
+    blinding: Blinding,
+    sums: Sums,
+    stages: Stages,
+}
+
+impl Computed {
+    /// Assembles the proof and verifies it against the witness's public inputs.
+    ///
+    /// Errors: [`cuzk_r1cs::R1csError::Unsatisfied`] naming the constraint where the witness is not satisfied;
+    /// [`Groth16Error::Invalid`] where it is and the proof does not verify all the same.
+    pub fn finish(self) -> Result<Proved, Groth16Error> {
+        let Self {
+            checks,
+            witness,
+            blinding,
+            sums,
+            mut stages,
+        } = self;
         let clock = Instant::now();
-        let sums = sums.ok_or(Groth16Error::Cancelled)?;
-        let proof = self.inner.assemble(sums, &self.blinding);
+        let proof = checks.assemble(sums, &blinding);
         stages.assemble_s = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        let public = self.witness.inputs().get(1..).unwrap_or_default();
-        let valid = verify(self.inner.prepared(), &proof, public)?;
+        let public = witness.inputs().get(1..).unwrap_or_default();
+        let valid = verify(checks.prepared(), &proof, public)?;
         stages.verify_s = clock.elapsed().as_secs_f64();
         if valid {
             return Ok(Proved { proof, stages });
         }
-        self.inner.check(&self.witness)?;
+        checks.check(&witness)?;
         Err(Groth16Error::Invalid {
-            backend: self.inner.name(),
+            backend: checks.backend(),
         })
+    }
+}
+
+impl std::fmt::Debug for Computed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Computed({:?})", self.stages)
     }
 }
 

@@ -54,11 +54,17 @@ pub(crate) struct Inner<B: Backend> {
     resident: Arc<Resident<B>>,
 }
 
-/// What all lanes of a device share.
-struct Resident<B: Backend> {
+/// What a proof is finished with: nothing of it is on the device.
+pub(crate) struct Checks {
     r1cs: Arc<CompactR1cs>,
     vk: VerifyingKey,
     prepared: PreparedVerifyingKey,
+    backend: &'static str,
+}
+
+/// What all lanes of a device share.
+struct Resident<B: Backend> {
+    checks: Arc<Checks>,
     matrices: B::Matrices,
     h: B::Bases<G1>,
     l: B::Query<G1>,
@@ -83,9 +89,12 @@ impl<B: Backend> Prover<B> {
             a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
             b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
             b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
-            vk: key.vk().clone(),
-            prepared: PreparedVerifyingKey::from(key.vk()),
-            r1cs,
+            checks: Arc::new(Checks {
+                vk: key.vk().clone(),
+                prepared: PreparedVerifyingKey::from(key.vk()),
+                r1cs,
+                backend: backend.name(),
+            }),
         });
         Ok(Self {
             inner: Arc::new(Inner { backend, resident }),
@@ -102,12 +111,12 @@ impl<B: Backend> Prover<B> {
 
     /// The circuit.
     pub fn r1cs(&self) -> &CompactR1cs {
-        &self.inner.resident.r1cs
+        &self.inner.resident.checks.r1cs
     }
 
     /// The key that verifies this prover's proofs.
     pub fn verifying_key(&self) -> &PreparedVerifyingKey {
-        self.inner.prepared()
+        &self.inner.resident.checks.prepared
     }
 
     /// Runs a circuit for its witness and packs it.
@@ -186,16 +195,8 @@ pub(crate) struct Sums {
 }
 
 impl<B: Backend> Inner<B> {
-    pub(crate) fn name(&self) -> &'static str {
-        self.backend.name()
-    }
-
-    pub(crate) fn prepared(&self) -> &PreparedVerifyingKey {
-        &self.resident.prepared
-    }
-
-    pub(crate) fn check(&self, witness: &PackedWitness) -> Result<(), Groth16Error> {
-        Ok(self.resident.r1cs.check(witness)?)
+    pub(crate) fn checks(&self) -> &Arc<Checks> {
+        &self.resident.checks
     }
 
     /// Everything after the witness but the assembly. `None` where `cancelled` says so between two stages.
@@ -254,11 +255,25 @@ impl<B: Backend> Inner<B> {
             b_g2,
         }))
     }
+}
+
+impl Checks {
+    pub(crate) fn backend(&self) -> &'static str {
+        self.backend
+    }
+
+    pub(crate) fn prepared(&self) -> &PreparedVerifyingKey {
+        &self.prepared
+    }
+
+    pub(crate) fn check(&self, witness: &PackedWitness) -> Result<(), Groth16Error> {
+        Ok(self.r1cs.check(witness)?)
+    }
 
     /// A = alpha + sum_a + r delta, B = beta + sum_b + s delta, C = sum_h + sum_l + s A + r B - r s delta.
     pub(crate) fn assemble(&self, sums: Sums, blinding: &Blinding) -> Proof {
         let Blinding { r, s } = blinding;
-        let vk = &self.resident.vk;
+        let vk = &self.vk;
         let a = sums.a + vk.alpha_g1 + vk.delta_g1 * r;
         let b = sums.b_g2 + vk.beta_g2 + vk.delta_g2 * s;
         let b_g1 = sums.b_g1 + vk.beta_g1 + vk.delta_g1 * s;
@@ -274,7 +289,7 @@ impl<B: Backend> Inner<B> {
 impl<B: Backend> std::fmt::Debug for Prover<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shape = self.r1cs().shape;
-        write!(f, "Prover({}, {shape:?})", self.inner.name())
+        write!(f, "Prover({}, {shape:?})", self.inner.checks().backend())
     }
 }
 

@@ -9,6 +9,12 @@ use crate::{Job, ProofApiError};
 /// The version of the direct computations. What was learnt of one version does not hold for another.
 pub const DIRECT_VERSION: u32 = 1;
 
+/// The topic on which [`Standing::name`] is kept beside a compiled circuit. Another version of the direct computations is
+/// another topic.
+pub fn direct_topic() -> String {
+    format!("direct-{}-{DIRECT_VERSION}", env!("CARGO_PKG_VERSION"))
+}
+
 /// What is known of a circuit's direct witnesses.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Standing {

@@ -170,6 +170,8 @@ pub enum Fault {
     Lost,
     /// The proof does not verify. It is held against the device only if another try succeeds.
     Verification,
+    /// The witness was wrong, and another way of computing it is worth a try. It is held against no device.
+    Witness,
 }
 
 /// What the caller has to do.

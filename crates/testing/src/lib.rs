@@ -3,4 +3,5 @@
 
 pub mod circuits;
 pub mod oracle;
-pub mod simulated;
+
+pub use cuzk_simulated as simulated;

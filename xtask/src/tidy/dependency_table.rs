@@ -163,12 +163,23 @@ pub const TABLE: &[Row] = &[
     row("cuzk-plugins", &["cuzk-proof-*"], PROOF),
     row("cuzk-synth", &["cuzk-proof-api"], PROOF),
     row(
+        "cuzk-simulated",
+        &[
+            "cuzk-curve",
+            "cuzk-r1cs",
+            "cuzk-backend",
+            "cuzk-backend-cpu",
+        ],
+        LIBRARY,
+    ),
+    row(
         "cuzk-testing",
         &[
             "cuzk-curve",
             "cuzk-r1cs",
             "cuzk-backend",
             "cuzk-backend-cpu",
+            "cuzk-simulated",
             "cuzk-cs-recording",
             "cuzk-cs-witness",
         ],
@@ -233,6 +244,7 @@ const CLI_USES: &[&str] = &[
     "cuzk-groth16",
     "cuzk-proof-api",
     "cuzk-plugins",
+    "cuzk-simulated",
     "cuzk-synth",
     "cuzk-testing",
     "cuzk-engine",

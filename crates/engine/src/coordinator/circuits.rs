@@ -100,7 +100,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             circuit: id,
             name: Arc::clone(&circuit.name),
             source: Arc::clone(&self.source),
-            footprint: self.config.footprint,
+            footprints: self.config.footprint.clone(),
         }));
     }
 

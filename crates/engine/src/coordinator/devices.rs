@@ -35,6 +35,12 @@ pub(crate) struct DeviceRecord<B: Backend> {
     pub(super) in_service: bool,
     pub(super) proofs: u64,
     pub(super) faults: u64,
+    /// Bytes of the witnesses that went to it.
+    pub(super) witness_bytes: u64,
+    /// How long there was work on a lane, up to the last moment at which there was none.
+    worked: Duration,
+    /// Since when there has been.
+    works_since: Option<Instant>,
 }
 
 /// A lane and what it is doing.
@@ -76,6 +82,9 @@ impl<B: Backend + Clone> DeviceRecord<B> {
             in_service: true,
             proofs: 0,
             faults: 0,
+            witness_bytes: 0,
+            worked: Duration::ZERO,
+            works_since: None,
         }
     }
 
@@ -100,6 +109,7 @@ impl<B: Backend + Clone> DeviceRecord<B> {
         let Some(prover) = self.provers.get(&circuit).cloned() else {
             return false;
         };
+        self.witness_bytes += witness.size_bytes() as u64;
         self.order(lane, Some(attempt), |cancel| LaneOrder::Prove {
             attempt,
             prover,
@@ -120,6 +130,7 @@ impl<B: Backend + Clone> DeviceRecord<B> {
         let cancel = Arc::new(CancelSlot::default());
         let sent = lane.orders.send(order(Arc::clone(&cancel))).is_ok();
         if sent {
+            self.works_since.get_or_insert_with(Instant::now);
             lane.busy = Some(Busy {
                 attempt,
                 since: Instant::now(),
@@ -128,6 +139,23 @@ impl<B: Backend + Clone> DeviceRecord<B> {
             });
         }
         sent
+    }
+
+    /// Frees a lane and says what occupied it.
+    fn free(&mut self, lane: usize) -> Option<Busy> {
+        let busy = self.lanes.get_mut(lane).and_then(|lane| lane.busy.take());
+        if self.lanes.iter().all(|lane| lane.busy.is_none())
+            && let Some(since) = self.works_since.take()
+        {
+            self.worked += since.elapsed();
+        }
+        busy
+    }
+
+    /// How long there has been work on one of its lanes at least.
+    pub(super) fn worked(&self) -> Duration {
+        let now = self.works_since.map(|since| since.elapsed());
+        self.worked + now.unwrap_or_default()
     }
 
     pub(super) fn cancel(&self, lane: usize) {
@@ -171,7 +199,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         found.map(|device| Arc::clone(&device.name))
     }
 
-    fn device(&mut self, device: DeviceId) -> Option<&mut DeviceRecord<B>> {
+    pub(super) fn device(&mut self, device: DeviceId) -> Option<&mut DeviceRecord<B>> {
         self.devices.get_mut(device.0 as usize)
     }
 
@@ -238,23 +266,16 @@ impl<B: Backend + Clone> Coordinator<B> {
         let Some(device) = self.device(id) else {
             return;
         };
-        let busy = device.lanes.get_mut(lane).and_then(|l| l.busy.take());
+        let busy = device.free(lane);
         let lost = busy.is_some_and(|busy| busy.lost);
         match done {
             LaneDone::Probe { .. } if lost => {}
             LaneDone::Probe { works } => self.probed(id, works),
-            LaneDone::Proof { attempt, .. } if lost => {
+            LaneDone::Sums { attempt, .. } if lost => {
                 let on_lane = super::units::Stage::OnLane(id, lane);
                 self.stop_if_aborted(attempt.unit, on_lane);
             }
-            LaneDone::Proof { attempt, result } => {
-                match &*result {
-                    Ok(_) => device.proofs += 1,
-                    Err(Groth16Error::Cancelled | Groth16Error::R1cs(_)) => {}
-                    Err(_) => device.faults += 1,
-                }
-                self.proved(attempt, id, *result, took);
-            }
+            LaneDone::Sums { attempt, result } => self.computed(attempt, id, *result, took),
         }
     }
 

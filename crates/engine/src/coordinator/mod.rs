@@ -15,7 +15,7 @@ use cuzk_backend::Backend;
 use cuzk_scheduler::{Action, CircuitId, Event, Place, Scheduler};
 
 use crate::job::JobId;
-use crate::workers::{Assemble, Decode, Message, Open, Pool, Prepare, Witness};
+use crate::workers::{Assemble, Decode, Finish, Message, Open, Pool, Prepare, Witness};
 use crate::{Config, Counters, Source};
 
 use circuits::CircuitRecord;
@@ -30,6 +30,7 @@ pub(crate) struct Pools {
     pub(crate) decode: Pool<DecoderTask>,
     pub(crate) open: Pool<OpenerTask>,
     pub(crate) witness: Pool<Witness>,
+    pub(crate) finish: Pool<Finish>,
 }
 
 /// What a decoder does.
@@ -178,6 +179,11 @@ impl<B: Backend + Clone> Coordinator<B> {
                 result,
             } => self.device_loaded(device, epoch, circuit, result),
             Message::Witness { unit, result, took } => self.witness_done(unit, result, took),
+            Message::Finished {
+                attempt,
+                device,
+                result,
+            } => self.proved(attempt, device, *result),
             Message::Lane {
                 device,
                 lane,

@@ -82,6 +82,8 @@ impl<B: Backend + Clone> Coordinator<B> {
             resident,
             proofs: device.proofs,
             faults: device.faults,
+            worked: device.worked(),
+            witness_bytes: device.witness_bytes,
         }
     }
 

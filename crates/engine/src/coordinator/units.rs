@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cuzk_backend::Backend;
-use cuzk_groth16::{Groth16Error, Proved};
+use cuzk_groth16::{Computed, Groth16Error, Proved};
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, Bytes, DeviceId, Event, Fault, Lane, UnitId};
 
 use crate::job::JobId;
-use crate::workers::{ProofBytes, Witness};
+use crate::workers::{Finish, MadeWitness, ProofBytes, Witness};
 use crate::{Failure, JobEvent, JobState, Outcome};
 
 use super::Coordinator;
@@ -28,6 +28,8 @@ pub(super) enum Stage {
     Ready,
     /// It is on a lane of a device.
     OnLane(DeviceId, usize),
+    /// The device's part is done, the proof is being verified.
+    Finishing,
     /// Its proof is there.
     Proved,
 }
@@ -38,6 +40,10 @@ pub(super) struct UnitRecord {
     pub(super) stage: Stage,
     /// From the end of its computation to the proof, for a second try.
     pub(super) witness: Option<Arc<PackedWitness>>,
+    /// Whether there is another way to compute it.
+    direct: bool,
+    /// What was wrong with the witness, where it is to be computed another way.
+    refuted: Option<String>,
     pub(super) proof: Option<ProofBytes>,
     /// Whether the scheduler wants it stopped, and waits for the word that it is.
     pub(super) aborted: bool,
@@ -94,6 +100,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             unit,
             job,
             loaded: Arc::clone(loaded),
+            refuted: found.refuted.take(),
         });
         let partition = unit.index as usize;
         self.tell(id, &JobEvent::WitnessStarted { partition });
@@ -102,7 +109,7 @@ impl<B: Backend + Clone> Coordinator<B> {
     pub(super) fn witness_done(
         &mut self,
         unit: UnitId,
-        result: Result<Arc<PackedWitness>, String>,
+        result: Result<MadeWitness, String>,
         took: Duration,
     ) {
         let id = job_of(unit);
@@ -119,10 +126,11 @@ impl<B: Backend + Clone> Coordinator<B> {
             return;
         }
         match result {
-            Ok(witness) => {
-                let left = witness.size_bytes() as u64;
+            Ok(MadeWitness { packed, direct }) => {
+                let left = packed.size_bytes() as u64;
                 found.stage = Stage::Ready;
-                found.witness = Some(witness);
+                found.witness = Some(packed);
+                found.direct = direct;
                 let partition = unit.index as usize;
                 self.tell(id, &JobEvent::WitnessDone { partition });
                 let bytes = Bytes(reserved.saturating_sub(left));
@@ -191,7 +199,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         found.aborted = true;
         match found.stage {
             Stage::Idle | Stage::AwaitsCircuit | Stage::Ready | Stage::Proved => self.stopped(unit),
-            Stage::Witness => {}
+            Stage::Witness | Stage::Finishing => {}
             Stage::OnLane(device, lane) => {
                 if let Some(device) = self.devices.get(device.0 as usize) {
                     device.cancel(lane);
@@ -220,19 +228,48 @@ impl<B: Backend + Clone> Coordinator<B> {
         }
     }
 
-    /// What a lane has made of a unit.
+    /// The device's part of a unit is done, or has failed. The lane is free.
+    pub(super) fn computed(
+        &mut self,
+        attempt: Attempt,
+        device: DeviceId,
+        result: Result<Computed, Groth16Error>,
+        took: Duration,
+    ) {
+        if let Some(record) = self.jobs.get(&job_of(attempt.unit)) {
+            record.shared.lock().timings.device += took;
+        }
+        let computed = match result {
+            Ok(computed) => computed,
+            Err(error) => return self.proved(attempt, device, Err(error)),
+        };
+        let Some(found) = self.unit(attempt.unit) else {
+            return;
+        };
+        if found.aborted {
+            drop(computed);
+            self.stopped(attempt.unit);
+            return;
+        }
+        found.stage = Stage::Finishing;
+        self.pools.finish.send(Finish {
+            attempt,
+            device,
+            computed,
+        });
+        self.report(Event::DeviceDone { attempt });
+    }
+
+    /// What became of a unit's try.
     pub(super) fn proved(
         &mut self,
         attempt: Attempt,
         device: DeviceId,
         result: Result<Proved, Groth16Error>,
-        took: Duration,
     ) {
         let unit = attempt.unit;
         let id = job_of(unit);
-        if let Some(record) = self.jobs.get(&id) {
-            record.shared.lock().timings.device += took;
-        }
+        self.count_try(device, &result);
         let Some(found) = self.unit(unit) else {
             return;
         };
@@ -260,6 +297,16 @@ impl<B: Backend + Clone> Coordinator<B> {
         }
     }
 
+    fn count_try(&mut self, device: DeviceId, result: &Result<Proved, Groth16Error>) {
+        if let Some(device) = self.device(device) {
+            match result {
+                Ok(_) => device.proofs += 1,
+                Err(Groth16Error::Cancelled | Groth16Error::R1cs(_)) => {}
+                Err(_) => device.faults += 1,
+            }
+        }
+    }
+
     fn attempt_failed(&mut self, attempt: Attempt, device: DeviceId, error: &Groth16Error) {
         let unit = attempt.unit;
         let id = job_of(unit);
@@ -269,8 +316,11 @@ impl<B: Backend + Clone> Coordinator<B> {
             found.stage = Stage::Ready;
             found.error = Some(message.clone());
         }
-        // The witness is at fault, so no device is, and another try would end the same way.
+        // The witness is at fault, so no device is, and another try with it would end the same way.
         if let Groth16Error::R1cs(_) | Groth16Error::PublicInputs { .. } = error {
+            if self.refute(attempt, &message) {
+                return;
+            }
             let failure = Failure {
                 partition: Some(partition),
                 device: None,
@@ -297,5 +347,25 @@ impl<B: Backend + Clone> Coordinator<B> {
             Fault::Device
         };
         self.report(Event::Failed { attempt, fault });
+    }
+
+    /// Has a wrong witness computed another way, for the second try; `false` where there is no other way, or this was the
+    /// second try.
+    fn refute(&mut self, attempt: Attempt, message: &str) -> bool {
+        let unit = attempt.unit;
+        let Some(found) = self
+            .unit(unit)
+            .filter(|found| found.direct && attempt.number == 1)
+        else {
+            return false;
+        };
+        found.stage = Stage::Idle;
+        found.witness = None;
+        found.direct = false;
+        found.refuted = Some(message.to_owned());
+        self.report(Event::WitnessDropped { unit });
+        let fault = Fault::Witness;
+        self.report(Event::Failed { attempt, fault });
+        true
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use cuzk_backend::Backend;
-use cuzk_groth16::{Blinding, Canceller, Groth16Error, Proved, Prover};
+use cuzk_groth16::{Blinding, Canceller, Computed, Groth16Error, Prover};
 use cuzk_lease::DeviceLease;
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, DeviceId};
@@ -102,7 +102,7 @@ fn run<B: Backend + Clone>(order: LaneOrder<B>, lease: &DeviceLease<B>) -> LaneD
             let prover = prover.on(B::clone(lease));
             let proved = guarded(|| Ok(prove(&prover, witness, &cancel)));
             let result = proved.unwrap_or_else(|message| Err(Groth16Error::Thread(message)));
-            LaneDone::Proof {
+            LaneDone::Sums {
                 attempt,
                 result: Box::new(result),
             }
@@ -114,11 +114,11 @@ fn prove<B: Backend>(
     prover: &Prover<B>,
     witness: Arc<PackedWitness>,
     cancel: &CancelSlot,
-) -> Result<Proved, Groth16Error> {
+) -> Result<Computed, Groth16Error> {
     if cancel.is_cancelled() {
         return Err(Groth16Error::Cancelled);
     }
     let pending = prover.start(witness, Blinding::random(&mut OsRng))?;
     cancel.attach(pending.canceller());
-    pending.finish()
+    pending.wait()
 }

@@ -9,29 +9,30 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cuzk_backend::Backend;
-use cuzk_groth16::{Groth16Error, Proved, Prover};
+use cuzk_groth16::{Computed, Groth16Error, Proved, Prover};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{Job, PROOF_BYTES, Standing};
-use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
 
 use crossbeam_channel::Sender;
 
 use crate::job::JobId;
-use crate::{Footprint, Refused, Status, Submission};
+use crate::{Footprint, Refused, Source, Status, Submission};
 
 pub(crate) use lane::{CancelSlot, LaneOrder, spawn_lane};
 pub(crate) use loader::{LoadOrder, spawn_loader};
 pub(crate) use pool::{Pool, Thread, join_all, spawn};
-pub(crate) use tasks::{Assemble, Decode, Open, Prepare, Witness};
+pub(crate) use tasks::{Assemble, Decode, Finish, MadeWitness, Open, Prepare, Witness};
 
 /// A circuit and its key in the host's memory.
 pub(crate) struct Loaded {
     pub(crate) pce: Pce,
     pub(crate) key: Parameters,
-    /// What is known of its direct witnesses since it was opened.
+    /// What is known of its direct witnesses.
     pub(crate) standing: Mutex<Standing>,
+    /// Where that is kept.
+    pub(crate) source: Arc<dyn Source>,
 }
 
 /// What the coordinator is told.
@@ -79,8 +80,14 @@ pub(crate) enum Message<B: Backend> {
     /// A witness is computed.
     Witness {
         unit: UnitId,
-        result: Result<Arc<PackedWitness>, String>,
+        result: Result<MadeWitness, String>,
         took: Duration,
+    },
+    /// A proof is verified, or is not to be had.
+    Finished {
+        attempt: Attempt,
+        device: DeviceId,
+        result: Box<Result<Proved, Groth16Error>>,
     },
     /// A lane is free again.
     Lane {
@@ -98,10 +105,10 @@ pub(crate) enum Message<B: Backend> {
 
 /// What a lane has done.
 pub(crate) enum LaneDone {
-    /// A proof.
-    Proof {
+    /// The device's part of a proof.
+    Sums {
         attempt: Attempt,
-        result: Box<Result<Proved, Groth16Error>>,
+        result: Box<Result<Computed, Groth16Error>>,
     },
     /// A probe, and whether the device works.
     Probe { works: bool },

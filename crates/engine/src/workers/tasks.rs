@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
+use cuzk_groth16::{Computed, Groth16Error};
 use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses};
-use cuzk_r1cs::{CompactR1cs, PackedWitness, R1csError};
-use cuzk_scheduler::{CircuitId, UnitId};
+use cuzk_r1cs::PackedWitness;
+use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
 
 use super::pool::guarded;
 use super::{Loaded, Message, ProofBytes};
 use crate::job::JobId;
-use crate::{Footprint, Source, SourceError};
+use crate::{Footprints, Source, SourceError};
 
 /// A request to be decoded.
 pub(crate) struct Decode {
@@ -56,7 +57,7 @@ pub(crate) struct Prepare {
     pub(crate) circuit: CircuitId,
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<dyn Source>,
-    pub(crate) footprint: fn(&CompactR1cs) -> Result<Footprint, R1csError>,
+    pub(crate) footprints: Footprints,
 }
 
 impl Prepare {
@@ -68,7 +69,7 @@ impl Prepare {
                 Some(pce) => pce,
                 None => self.source.compile(&self.name).map_err(text)?,
             };
-            (self.footprint)(&pce).map_err(|error| error.to_string())
+            self.footprints.of(&pce).map_err(|error| error.to_string())
         });
         drop(report.send(Message::Prepared {
             circuit,
@@ -94,8 +95,14 @@ impl Open {
                 None => self.source.compile(&self.name).map_err(text)?,
             };
             let key = self.source.key(&self.name).map_err(text)?;
-            let standing = Mutex::default();
-            Ok(Arc::new(Loaded { pce, key, standing }))
+            let standing = Mutex::new(self.source.standing(&pce));
+            let source = Arc::clone(&self.source);
+            Ok(Arc::new(Loaded {
+                pce,
+                key,
+                standing,
+                source,
+            }))
         });
         drop(report.send(Message::Opened { circuit, result }));
     }
@@ -105,21 +112,56 @@ fn text(error: SourceError) -> String {
     error.to_string()
 }
 
+/// A proof to be assembled and verified.
+pub(crate) struct Finish {
+    pub(crate) attempt: Attempt,
+    pub(crate) device: DeviceId,
+    pub(crate) computed: Computed,
+}
+
+impl Finish {
+    pub(crate) fn run<B: Backend>(self, report: &Sender<Message<B>>) {
+        let Self {
+            attempt,
+            device,
+            computed,
+        } = self;
+        let finished = guarded(|| Ok(computed.finish()));
+        let result = finished.unwrap_or_else(|message| Err(Groth16Error::Thread(message)));
+        drop(report.send(Message::Finished {
+            attempt,
+            device,
+            result: Box::new(result),
+        }));
+    }
+}
+
 /// A witness to be computed.
 pub(crate) struct Witness {
     pub(crate) unit: UnitId,
     pub(crate) job: Arc<dyn Job>,
     pub(crate) loaded: Arc<Loaded>,
+    /// What was wrong with the one that was computed directly, where it is to be computed by closures now.
+    pub(crate) refuted: Option<String>,
+}
+
+/// A witness.
+pub(crate) struct MadeWitness {
+    pub(crate) packed: Arc<PackedWitness>,
+    /// Whether it was computed directly, so that there is another way.
+    pub(crate) direct: bool,
 }
 
 impl Witness {
     pub(crate) fn run<B: Backend>(self, report: &Sender<Message<B>>) {
         let start = Instant::now();
-        let Self { unit, job, loaded } = self;
-        let result = guarded(|| {
-            let witness = witness(&*job, unit.index as usize, &loaded)?;
-            Ok(Arc::new(witness))
-        });
+        let Self {
+            unit,
+            job,
+            loaded,
+            refuted,
+        } = self;
+        let result = guarded(|| witness(&*job, unit.index as usize, &loaded, refuted));
         drop((job, loaded));
         drop(report.send(Message::Witness {
             unit,
@@ -129,25 +171,44 @@ impl Witness {
     }
 }
 
-fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
-    standing.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The packed witness of a partition, computed directly where that is known to be right, whose public inputs are those of the statement.
-fn witness(job: &dyn Job, partition: usize, loaded: &Loaded) -> Result<PackedWitness, String> {
+/// The packed witness of a partition, whose public inputs are those of the statement: computed directly where that is
+/// known to be right, and by closures where a direct one was refuted.
+fn witness(
+    job: &dyn Job,
+    partition: usize,
+    loaded: &Loaded,
+    refuted: Option<String>,
+) -> Result<MadeWitness, String> {
     let known = *lock(&loaded.standing);
     let mut witnesses = Witnesses::new(loaded.pce.r1cs(), known);
-    let packed = witnesses.make(job, partition);
-    let packed = packed.map_err(|e| e.to_string())?;
-    let mut standing = lock(&loaded.standing);
-    // Another thread may have learnt more meanwhile; what was refused stays so.
-    if *standing != Standing::Refused {
-        *standing = witnesses.standing();
-    }
-    drop(standing);
+    let packed = match refuted {
+        None => witnesses.make(job, partition).map_err(|e| e.to_string())?,
+        Some(message) => {
+            let again = witnesses.again(job, partition);
+            again.map_err(|e| e.to_string())?.ok_or(message)?
+        }
+    };
+    learn(loaded, witnesses.standing());
     let public = job.public_inputs(partition).map_err(|e| e.to_string())?;
     if packed.inputs().get(1..) != Some(&public[..]) {
         return Err("the circuit's public inputs are not those of the statement".to_owned());
     }
-    Ok(packed)
+    Ok(MadeWitness {
+        packed: Arc::new(packed),
+        direct: witnesses.counts().direct > 0,
+    })
+}
+
+/// Remembers what was learnt of a circuit's direct witnesses.
+fn learn(loaded: &Loaded, learnt: Standing) {
+    let mut standing = lock(&loaded.standing);
+    // Another thread may have learnt more meanwhile; what was refused stays so.
+    if *standing != Standing::Refused && *standing != learnt {
+        *standing = learnt;
+        loaded.source.keep_standing(&loaded.pce, learnt);
+    }
+}
+
+fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
+    standing.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cuzk_engine::{Outcome, Status};
+use cuzk_engine::{JobEvent, Outcome, Status};
 use cuzk_testing::simulated::{Fault, SimulatedDevice, Step};
 
 use crate::support::*;
@@ -225,6 +225,33 @@ fn without_a_device_a_job_is_unavailable() {
     poor.scheduler.host_memory = cuzk_engine::Bytes(1000);
     let poor = engine(poor, &devices(1, Duration::ZERO));
     assert!(unavailable(&poor).contains("of the host"));
+}
+
+/// A fault is made good on another device, where there is one: every second try is elsewhere.
+#[test]
+fn the_second_try_is_on_another_device() {
+    for count in [2, 3] {
+        let devices = devices(count, Duration::ZERO);
+        let mut config = config();
+        config.scheduler.max_faults = u32::MAX;
+        let engine = engine(config, &devices);
+        let broken = &devices[0];
+        broken.inject(Step::Quotient, Fault::Error, usize::MAX);
+        let job = ToyJob::new("toy-cubic", 0..12);
+        let handle = submit(&engine, &job);
+        let events = handle.subscribe();
+        assert_completes(&handle, &job);
+        let proved = events.iter().filter_map(|event| match event {
+            JobEvent::Proved { device, .. } => Some(device),
+            _ => None,
+        });
+        assert!(proved.into_iter().all(|device| &*device != broken.name()));
+        let status = engine.status();
+        // One fault a unit that went there first, and none twice.
+        assert!((1..=12).contains(&status.devices[0].faults));
+        assert_eq!(status.counters.proofs, 12);
+        assert_baseline(&engine, &devices);
+    }
 }
 
 /// With one device only, a try that failed is repeated there.

@@ -2,6 +2,7 @@
 
 mod basics;
 mod cancel;
+mod direct;
 mod faults;
 mod founding;
 mod resources;

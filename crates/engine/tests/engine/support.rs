@@ -14,8 +14,9 @@ use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{
     AnyCircuit, CircuitSpec, Job, KeyNames, Priority, ProofApiError, ProofType, Registered,
-    Request, inventory,
+    Request, by_closures, inventory,
 };
+use cuzk_r1cs::Assignment;
 use cuzk_testing::circuits::Cubic;
 use cuzk_testing::simulated::{Settings, SimulatedBackend, SimulatedDevice};
 use ff::Field;
@@ -59,6 +60,20 @@ impl Circuit<Fr> for Chain {
         }
         let end = cs.alloc_input(|| "end", || known(value))?;
         cs.enforce(|| "end", |lc| lc + x, |lc| lc + CS::one(), |lc| lc + end);
+        Ok(())
+    }
+}
+
+/// A witness of [`Cubic`] with a wrong square and a right output.
+struct WrongCubic(Fr);
+
+impl Circuit<Fr> for WrongCubic {
+    fn synthesize<CS: ConstraintSystem<Fr>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
+        let x = self.0;
+        for value in [x, x.square() + Fr::ONE, x.square() * x] {
+            cs.alloc(|| "a value", || Ok(value))?;
+        }
+        cs.alloc_input(|| "y", || Ok(Cubic::output(x)))?;
         Ok(())
     }
 }
@@ -146,6 +161,21 @@ pub struct ToyJob {
     pub panics: Option<usize>,
     /// This partition states another output than its circuit has.
     pub misstates: Option<usize>,
+    /// The witness of this partition of a cubic does not satisfy its circuit.
+    pub unsatisfied: Option<usize>,
+    /// Whether witnesses can be computed directly, and which partition's is wrong then.
+    pub direct: Direct,
+}
+
+/// What a toy's direct witnesses are like.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Direct {
+    /// There are none.
+    Absent,
+    /// Right.
+    Right,
+    /// Wrong for this partition, but for the public inputs.
+    WrongFor(usize),
 }
 
 impl ToyJob {
@@ -157,7 +187,14 @@ impl ToyJob {
             assemble_gate: None,
             panics: None,
             misstates: None,
+            unsatisfied: None,
+            direct: Direct::Absent,
         }
+    }
+
+    /// The same with direct witnesses.
+    pub fn with_direct(self, direct: Direct) -> Self {
+        Self { direct, ..self }
     }
 
     fn output(&self, x: u64) -> Fr {
@@ -200,12 +237,27 @@ impl Job for ToyJob {
         }
         assert_ne!(self.panics, Some(partition), "a circuit that panics");
         let x = self.numbers[partition];
+        if self.unsatisfied == Some(partition) {
+            return Ok(Box::new(WrongCubic(Fr::from(x))));
+        }
         Ok(match self.circuit {
             "toy-cubic" => Box::new(Cubic {
                 x: Some(Fr::from(x)),
             }),
             circuit => Box::new(chain(circuit, Some(x))),
         })
+    }
+
+    fn direct_witness(&self, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
+        if self.direct == Direct::Absent {
+            return Ok(None);
+        }
+        let right = by_closures(self, partition)?;
+        if self.direct != Direct::WrongFor(partition) {
+            return Ok(Some(right));
+        }
+        let aux = right.iter_aux().map(|value| value + Fr::ONE);
+        Ok(Some(Assignment::new(right.inputs.clone(), aux)))
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {

@@ -166,7 +166,7 @@ impl Scheduler {
         }
         let device = self.unit(id).and_then(|unit| unit.last_device);
         if let Some(device) = device
-            && fault != Fault::Verification
+            && !matches!(fault, Fault::Verification | Fault::Witness)
         {
             self.device_faulted(device);
         }

@@ -211,7 +211,79 @@ fn unit_of_witness(model: &Model, index: usize) -> Option<UnitId> {
     (!witnesses.is_empty()).then(|| witnesses[index % witnesses.len()])
 }
 
+/// Free bytes of a device by the model's own count: its memory without what is resident and what units take.
+fn free(model: &Model, id: DeviceId) -> u64 {
+    let device = &model.devices[&id];
+    let resident = device.resources.len() as u64 * CIRCUIT.device.0;
+    let seats = device.lanes.values().map(|&unit| size(model, unit));
+    device.memory - resident - seats.sum::<u64>()
+}
+
+/// Device bytes of a unit.
+fn size(model: &Model, id: UnitId) -> u64 {
+    model.jobs[&id.job].spec.units[id.index as usize].device.0
+}
+
+/// A job whose units take these bytes of a device.
+fn sized(id: u64, priority: Priority, sizes: &[u64]) -> JobSpec {
+    let unit = |&bytes: &u64| UnitSpec {
+        host: Bytes(1),
+        device: Bytes(bytes),
+    };
+    JobSpec {
+        units: sizes.iter().map(unit).collect(),
+        ..job(id, 0, priority, 0)
+    }
+}
+
 proptest! {
+    /// Where units are of different sizes, no lane and no memory goes to one while they would do for one more urgent.
+    #[test]
+    fn the_more_urgent_goes_first_wherever_it_fits(
+        lanes in 1..4_u32,
+        devices in 1..4_u32,
+        slots in 1..6_usize,
+        steps in prop::collection::vec((0..3_usize, prop::collection::vec(1..100_u64, 1..4), any::<usize>(), 0..3_usize), 0..100),
+    ) {
+        let limits = Config { max_passes: u32::MAX, promote_after_us: u64::MAX, ready_per_lane: 8, ..config(lanes, slots, 1) };
+        let mut model = Model::new(limits);
+        let circuit = CIRCUIT;
+        model.send(Event::Preload { circuit, place: Place::Host });
+        model.answer(0, true, Fault::Device);
+        for id in (0..devices).map(DeviceId) {
+            model.device_up(id, 100);
+            model.send(Event::Preload { circuit, place: Place::Device(id) });
+            model.answer(0, true, Fault::Device);
+        }
+        for (id, (priority, sizes, index, what)) in steps.into_iter().enumerate() {
+            let placed = model.placed.len();
+            match what {
+                0 => {
+                    let urgency = [Priority::Low, Priority::Normal, Priority::High][priority];
+                    model.send(Event::Submitted(sized(id as u64, urgency, &sizes)));
+                }
+                1 => answer_one(&mut model, index, |p| matches!(p, Pending::Witness(_))),
+                _ => answer_one(&mut model, index, |p| matches!(p, Pending::Run(_))),
+            }
+            // Those that were placed now, and what was free before each of them: the last one first.
+            let mut free: BTreeMap<DeviceId, u64> =
+                model.devices.keys().map(|&id| (id, free(&model, id))).collect();
+            let (_, mut ready) = queues(&model);
+            for &(attempt, device) in model.placed[placed..].iter().rev() {
+                let unit = attempt.unit;
+                let room = free.get_mut(&device).expect("a device");
+                *room += size(&model, unit);
+                let urgency = |id: UnitId| model.jobs[&id.job].spec.priority;
+                for &other in ready.iter().filter(|other| urgency(**other) > urgency(unit)) {
+                    prop_assert!(size(&model, other) > *room, "{other:?} would have fitted");
+                }
+                ready.push(unit);
+            }
+        }
+        model.drain();
+        model.check_all_returned();
+    }
+
     #[test]
     fn the_more_urgent_goes_first(
         lanes in 1..3_u32,

@@ -327,6 +327,22 @@ fn a_device_that_keeps_failing_is_taken_out_and_comes_back_on_trial() {
     );
 }
 
+/// A wrong witness is dropped and computed again, and no device is blamed.
+#[test]
+fn a_wrong_witness_is_computed_again_and_held_against_no_device() {
+    let mut model = Model::new(small());
+    model.device_up(D0, 1000);
+    model.submit(job(1, Priority::Normal, circuit(1, 1, 1), &[(5, 1)]));
+    model.settle();
+    model.drop_witness(unit(1, 0));
+    model.end_run(unit(1, 0), false, Fault::Witness);
+    assert_eq!(model.started, [unit(1, 0), unit(1, 0)]);
+    model.end_run(unit(1, 0), true, Fault::Device);
+    assert_eq!(model.jobs[&JobId(1)].outcome, Some(Outcome::Completed));
+    let device = model.scheduler.device(D0);
+    assert_eq!(device.map(|device| device.faults), Some(0));
+}
+
 #[test]
 fn a_proof_that_never_verifies_is_not_held_against_the_devices() {
     let mut model = Model::new(small());

@@ -5,7 +5,12 @@ use proptest::prelude::*;
 
 use crate::caller::{Model, Pending};
 
-const FAULTS: [Fault; 3] = [Fault::Device, Fault::OutOfMemory, Fault::Verification];
+const FAULTS: [Fault; 4] = [
+    Fault::Device,
+    Fault::OutOfMemory,
+    Fault::Verification,
+    Fault::Witness,
+];
 
 /// What happens next. Numbers choose among what there is, modulo.
 #[derive(Clone, Debug)]

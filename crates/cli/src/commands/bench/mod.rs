@@ -1,6 +1,7 @@
 //! `cuzk bench`: measurements. One module a subcommand, and what they share.
 
 mod batch;
+mod devices;
 mod load;
 mod plot;
 mod report;
@@ -21,6 +22,8 @@ pub enum Bench {
     Batch(batch::Batch),
     /// Proofs of a daemon that arrive at a rate, whether it keeps up or not: how long they take, and what is refused.
     Stress(stress::Stress),
+    /// Proofs of an engine in this program, on one device, on two, and so on.
+    Devices(devices::Devices),
 }
 
 /// Measures.
@@ -29,5 +32,6 @@ pub fn run(bench: &Bench, console: &Console) -> anyhow::Result<()> {
         Bench::Single(args) => single::run(args, console),
         Bench::Batch(args) => batch::run(args, console),
         Bench::Stress(args) => stress::run(args, console),
+        Bench::Devices(args) => devices::run(args, console),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuzk_backend::{
     Backend, BackendError, Evaluations, FixedBase, MatVec, Msm, Ntt, Transform, Vectors,
 };
-use cuzk_backend_cpu::{CpuBackend, Query};
+use cuzk_backend_cpu::CpuBackend;
 use cuzk_curve::{EncodedPoints, Fr, Group};
 use cuzk_r1cs::{CompactR1cs, PackedWitness, VariableSet};
 use ff::Field;
@@ -16,44 +16,49 @@ use super::{Fault, Shared, Step};
 
 /// A backend that works in one lane of a simulated device.
 #[derive(Clone, Debug)]
-pub struct SimulatedBackend {
+pub struct SimulatedBackend<B = CpuBackend> {
     device: Arc<Shared>,
     lane: usize,
+    backend: B,
 }
 
 /// Scalars in a device's memory.
 #[derive(Debug)]
-pub struct Vector {
-    values: Vec<Fr>,
+pub struct Vector<V> {
+    values: V,
+    len: usize,
     _memory: Allocation,
 }
 
 /// Matrices in a device's memory.
 #[derive(Debug)]
-pub struct Matrices {
-    r1cs: Arc<CompactR1cs>,
+pub struct Matrices<M> {
+    matrices: M,
+    domain: usize,
     _memory: Allocation,
 }
 
 /// A witness in a device's memory: a work in a lane, as long as it lives.
 #[derive(Debug)]
-pub struct Witness {
-    witness: Arc<PackedWitness>,
+pub struct Witness<B: MatVec = CpuBackend> {
+    witness: B::Witness,
+    size_bytes: usize,
     work: Work,
     _memory: Allocation,
 }
 
 /// Points in a device's memory.
 #[derive(Debug)]
-pub struct SimulatedBases<G: Group> {
-    points: EncodedPoints<G>,
+pub struct SimulatedBases<P> {
+    points: P,
+    len: usize,
     _memory: Allocation,
 }
 
 /// The points of a query in a device's memory.
 #[derive(Debug)]
-pub struct SimulatedQuery<G: Group> {
-    query: Query<G>,
+pub struct SimulatedQuery<Q> {
+    query: Q,
     _memory: Allocation,
 }
 
@@ -70,9 +75,13 @@ impl Drop for Work {
     }
 }
 
-impl SimulatedBackend {
-    pub(super) fn new(device: Arc<Shared>, lane: usize) -> Self {
-        Self { device, lane }
+impl<B> SimulatedBackend<B> {
+    pub(super) fn new(device: Arc<Shared>, lane: usize, backend: B) -> Self {
+        Self {
+            device,
+            lane,
+            backend,
+        }
     }
 
     fn failure(&self, step: Step, message: String) -> BackendError {
@@ -116,128 +125,125 @@ impl SimulatedBackend {
     }
 }
 
-/// Spoils a vector.
-fn spoil(values: &mut [Fr]) {
-    if let Some(first) = values.first_mut() {
-        *first += Fr::ONE;
-    }
-}
-
 const fn vector_bytes(len: usize) -> usize {
     len * size_of::<Fr>()
 }
 
-impl Backend for SimulatedBackend {
+impl<B: Backend> Backend for SimulatedBackend<B> {
     fn name(&self) -> &'static str {
         "simulated"
     }
 }
 
-impl Vectors for SimulatedBackend {
-    type Vector = Vector;
+impl<B: Backend> Vectors for SimulatedBackend<B> {
+    type Vector = Vector<B::Vector>;
 
-    fn upload(&self, values: Vec<Fr>) -> Result<Vector, BackendError> {
+    fn upload(&self, values: Vec<Fr>) -> Result<Self::Vector, BackendError> {
+        let len = values.len();
         Ok(Vector {
-            _memory: self.allocate(Step::LoadWitness, vector_bytes(values.len()))?,
-            values,
+            _memory: self.allocate(Step::LoadWitness, vector_bytes(len))?,
+            values: self.backend.upload(values)?,
+            len,
         })
     }
 
-    fn download(&self, vector: Vector) -> Result<Vec<Fr>, BackendError> {
-        Ok(vector.values)
+    fn download(&self, vector: Self::Vector) -> Result<Vec<Fr>, BackendError> {
+        self.backend.download(vector.values)
     }
 }
 
-impl MatVec for SimulatedBackend {
-    type Matrices = Matrices;
-    type Witness = Witness;
+impl<B: Backend> MatVec for SimulatedBackend<B> {
+    type Matrices = Matrices<B::Matrices>;
+    type Witness = Witness<B>;
 
-    fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Matrices, BackendError> {
+    fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Self::Matrices, BackendError> {
         self.reach(Step::LoadMatrices)?;
         Ok(Matrices {
             _memory: self.allocate(Step::LoadMatrices, r1cs.matrices.size_bytes())?,
-            r1cs: CpuBackend.load_matrices(r1cs)?,
+            domain: r1cs.shape.domain(),
+            matrices: self.backend.load_matrices(r1cs)?,
         })
     }
 
-    fn load_witness(&self, witness: Arc<PackedWitness>) -> Result<Witness, BackendError> {
+    fn load_witness(&self, witness: Arc<PackedWitness>) -> Result<Self::Witness, BackendError> {
         self.device.begin(self.lane);
         let work = Work {
             device: Arc::clone(&self.device),
             lane: self.lane,
         };
         self.reach(Step::LoadWitness)?;
+        let size_bytes = witness.size_bytes();
         Ok(Witness {
-            _memory: self.allocate(Step::LoadWitness, witness.size_bytes())?,
-            witness: CpuBackend.load_witness(witness)?,
+            _memory: self.allocate(Step::LoadWitness, size_bytes)?,
+            witness: self.backend.load_witness(witness)?,
+            size_bytes,
             work,
         })
     }
 
     fn mat_vec(
         &self,
-        matrices: &Matrices,
-        witness: &Witness,
-    ) -> Result<Evaluations<Vector>, BackendError> {
+        matrices: &Self::Matrices,
+        witness: &Self::Witness,
+    ) -> Result<Evaluations<Self::Vector>, BackendError> {
         let wrong = self.compute(Step::MatVec)?;
-        let domain = vector_bytes(matrices.r1cs.shape.domain());
-        let memory = [
-            self.allocate(Step::MatVec, domain)?,
-            self.allocate(Step::MatVec, domain)?,
+        let len = matrices.domain;
+        let [a, b] = [
+            self.allocate(Step::MatVec, vector_bytes(len))?,
+            self.allocate(Step::MatVec, vector_bytes(len))?,
         ];
-        let mut found = CpuBackend.mat_vec(&matrices.r1cs, &witness.witness)?;
-        if wrong || self.device.spoilt(witness.work.lane) {
-            spoil(&mut found.a);
-        }
-        let [a, b] = memory;
+        let found = self.backend.mat_vec(&matrices.matrices, &witness.witness)?;
+        let spoilt = wrong || self.device.spoilt(witness.work.lane);
+        let vector = |values, memory| Vector {
+            values,
+            len,
+            _memory: memory,
+        };
         Ok(Evaluations {
-            a: Vector {
-                values: found.a,
-                _memory: a,
-            },
-            b: Vector {
-                values: found.b,
-                _memory: b,
-            },
+            a: vector(self.spoil(found.a, spoilt)?, a),
+            b: vector(found.b, b),
         })
     }
 }
 
-impl Ntt for SimulatedBackend {
-    fn ntt(&self, vector: &mut Vector, transform: Transform) -> Result<(), BackendError> {
-        CpuBackend.ntt(&mut vector.values, transform)
+impl<B: Backend> Ntt for SimulatedBackend<B> {
+    fn ntt(&self, vector: &mut Self::Vector, transform: Transform) -> Result<(), BackendError> {
+        self.backend.ntt(&mut vector.values, transform)
     }
 
-    fn quotient(&self, evaluations: Evaluations<Vector>) -> Result<Vector, BackendError> {
+    fn quotient(
+        &self,
+        evaluations: Evaluations<Self::Vector>,
+    ) -> Result<Self::Vector, BackendError> {
         let wrong = self.compute(Step::Quotient)?;
         let Evaluations { a, b } = evaluations;
-        let _scratch = self.allocate(Step::Quotient, vector_bytes(a.values.len()))?;
-        let mut values = CpuBackend.quotient(Evaluations {
+        let _scratch = self.allocate(Step::Quotient, vector_bytes(a.len))?;
+        let values = self.backend.quotient(Evaluations {
             a: a.values,
             b: b.values,
         })?;
-        if wrong || self.device.spoilt(self.lane) {
-            spoil(&mut values);
-        }
+        let spoilt = wrong || self.device.spoilt(self.lane);
         Ok(Vector {
-            values,
+            values: self.spoil(values, spoilt)?,
+            len: a.len,
             _memory: a._memory,
         })
     }
 }
 
-impl Msm for SimulatedBackend {
-    type Bases<G: Group> = SimulatedBases<G>;
-    type Query<G: Group> = SimulatedQuery<G>;
+impl<B: Backend> Msm for SimulatedBackend<B> {
+    type Bases<G: Group> = SimulatedBases<B::Bases<G>>;
+    type Query<G: Group> = SimulatedQuery<B::Query<G>>;
 
     fn load_bases<G: Group>(
         &self,
         points: EncodedPoints<G>,
-    ) -> Result<SimulatedBases<G>, BackendError> {
+    ) -> Result<Self::Bases<G>, BackendError> {
         self.reach(Step::LoadPoints)?;
         Ok(SimulatedBases {
             _memory: self.allocate(Step::LoadPoints, points.bytes().len())?,
-            points: CpuBackend.load_bases(points)?,
+            len: points.len(),
+            points: self.backend.load_bases(points)?,
         })
     }
 
@@ -246,38 +252,50 @@ impl Msm for SimulatedBackend {
         points: EncodedPoints<G>,
         variables: Arc<VariableSet>,
         r1cs: &CompactR1cs,
-    ) -> Result<SimulatedQuery<G>, BackendError> {
+    ) -> Result<Self::Query<G>, BackendError> {
         self.reach(Step::LoadPoints)?;
         Ok(SimulatedQuery {
             _memory: self.allocate(Step::LoadPoints, points.bytes().len())?,
-            query: CpuBackend.load_query(points, variables, r1cs)?,
+            query: self.backend.load_query(points, variables, r1cs)?,
         })
     }
 
     fn msm<G: Group>(
         &self,
-        bases: &SimulatedBases<G>,
-        scalars: &Vector,
+        bases: &Self::Bases<G>,
+        scalars: &Self::Vector,
     ) -> Result<G::Projective, BackendError> {
-        let _scratch = self.allocate(Step::Msm, vector_bytes(bases.points.len()))?;
+        let _scratch = self.allocate(Step::Msm, vector_bytes(bases.len))?;
         let wrong = self.compute(Step::Msm)?;
-        let sum = CpuBackend.msm(&bases.points, &scalars.values)?;
+        let sum = self.backend.msm(&bases.points, &scalars.values)?;
         Ok(self.result::<G>(sum, wrong))
     }
 
     fn msm_query<G: Group>(
         &self,
-        query: &SimulatedQuery<G>,
-        witness: &Witness,
+        query: &Self::Query<G>,
+        witness: &Self::Witness,
     ) -> Result<G::Projective, BackendError> {
-        let _scratch = self.allocate(Step::MsmQuery, witness.witness.size_bytes())?;
+        let _scratch = self.allocate(Step::MsmQuery, witness.size_bytes)?;
         let wrong = self.compute(Step::MsmQuery)?;
-        let sum = CpuBackend.msm_query(&query.query, &witness.witness)?;
+        let sum = self.backend.msm_query(&query.query, &witness.witness)?;
         Ok(self.result::<G>(sum, wrong))
     }
 }
 
-impl SimulatedBackend {
+impl<B: Backend> SimulatedBackend<B> {
+    /// A vector as it is, or with a wrong first value.
+    fn spoil(&self, vector: B::Vector, spoilt: bool) -> Result<B::Vector, BackendError> {
+        if !spoilt {
+            return Ok(vector);
+        }
+        let mut values = self.backend.download(vector)?;
+        if let Some(first) = values.first_mut() {
+            *first += Fr::ONE;
+        }
+        self.backend.upload(values)
+    }
+
     /// A sum, spoilt where it must be wrong.
     fn result<G: Group>(&self, sum: G::Projective, wrong: bool) -> G::Projective {
         if wrong || self.device.spoilt(self.lane) {
@@ -288,12 +306,12 @@ impl SimulatedBackend {
     }
 }
 
-impl FixedBase for SimulatedBackend {
+impl<B: Backend> FixedBase for SimulatedBackend<B> {
     fn fixed_base<G: Group>(
         &self,
         base: &G::Affine,
         scalars: &[Fr],
     ) -> Result<Vec<G::Affine>, BackendError> {
-        CpuBackend.fixed_base::<G>(base, scalars)
+        self.backend.fixed_base::<G>(base, scalars)
     }
 }

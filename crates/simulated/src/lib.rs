@@ -1,10 +1,10 @@
-//! Devices that are simulated on the CPU: bounded memory, latency, lanes, faults on demand, and a watch on who works
-//! where.
+//! Devices with faults on demand: simulated on the CPU with bounded memory, latency and lanes, or around a real
+//! backend. A watch sees who works where.
 //!
 //! A [`SimulatedDevice`] stands for one physical device. [`SimulatedDevice::lane`] is a backend that works in one of its
-//! lanes, and computes right results with the CPU backend. As on a real device, kernels of all lanes share the device's
-//! time, memory is one pool, and two works in one lane at once spoil each other's results: the device counts that as a
-//! violation.
+//! lanes, and computes right results with the CPU backend; [`SimulatedDevice::lane_on`] does the same with another
+//! backend, so that a GPU can be made to fail. As on a real device, kernels of all lanes share the device's time, memory is
+//! one pool, and two works in one lane at once spoil each other's results: the device counts that as a violation.
 //!
 //! A *work* begins when a witness is brought to the device and ends when it is dropped there.
 
@@ -16,7 +16,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use backend::{SimulatedBackend, SimulatedBases, SimulatedQuery, Vector, Witness};
+use cuzk_backend::Backend;
+use cuzk_backend_cpu::CpuBackend;
+
+pub use backend::{Matrices, SimulatedBackend, SimulatedBases, SimulatedQuery, Vector, Witness};
 pub use faults::{Fault, Step};
 
 use faults::Injections;
@@ -127,7 +130,12 @@ impl SimulatedDevice {
 
     /// A backend that works in a lane. Two backends of one lane are one lane.
     pub fn lane(&self, lane: usize) -> SimulatedBackend {
-        SimulatedBackend::new(Arc::clone(&self.shared), lane)
+        self.lane_on(lane, CpuBackend)
+    }
+
+    /// A lane that computes with this backend, which must be of one device with those of the other lanes.
+    pub fn lane_on<B: Backend>(&self, lane: usize, backend: B) -> SimulatedBackend<B> {
+        SimulatedBackend::new(Arc::clone(&self.shared), lane, backend)
     }
 
     /// Makes the next `times` operations of this kind go wrong. Injections of one kind queue up.
