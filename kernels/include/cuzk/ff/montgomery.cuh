@@ -66,43 +66,60 @@ template <class P> struct alignas(16) Prime {
     }
 
     CUZK_FN Prime operator-(const Prime &rhs) const {
-        Prime out;
+        return subtract_modulo(*this, rhs, [](int i) { return P::modulus(i); });
+    }
+
+    // Sum and difference of values below twice the modulus, which must fit: below twice the modulus too.
+    static CUZK_FN Prime add_lazy(const Prime &a, const Prime &b) {
+        Prime out, less;
 #ifdef __CUDA_ARCH__
-        out.limbs[0] = chain::sub_out(limbs[0], rhs.limbs[0]);
+        out.limbs[0] = chain::add_out(a.limbs[0], b.limbs[0]);
         CUZK_UNROLL
-        for (int i = 1; i < N; i++) out.limbs[i] = chain::sub_through(limbs[i], rhs.limbs[i]);
-        uint32_t mask = chain::sub_in(0, 0);
-        out.limbs[0] = chain::add_out(out.limbs[0], P::modulus(0) & mask);
+        for (int i = 1; i < N; i++) out.limbs[i] = chain::add_through(a.limbs[i], b.limbs[i]);
+        uint32_t carry = chain::add_in(0, 0);
+        less.limbs[0] = chain::sub_out(out.limbs[0], twice_modulus(0));
         CUZK_UNROLL
-        for (int i = 1; i < N - 1; i++)
-            out.limbs[i] = chain::add_through(out.limbs[i], P::modulus(i) & mask);
-        out.limbs[N - 1] = chain::add_in(out.limbs[N - 1], P::modulus(N - 1) & mask);
+        for (int i = 1; i < N; i++) less.limbs[i] = chain::sub_through(out.limbs[i], twice_modulus(i));
+        uint32_t borrow = chain::sub_in(carry, 0);
 #else
-        int64_t borrow = 0;
-        for (int i = 0; i < N; i++) {
-            borrow += (int64_t)limbs[i] - rhs.limbs[i];
-            out.limbs[i] = (uint32_t)borrow;
-            borrow >>= 32;
-        }
         uint64_t carry = 0;
         for (int i = 0; i < N; i++) {
-            carry += (uint64_t)out.limbs[i] + (P::modulus(i) & (uint32_t)borrow);
+            carry += (uint64_t)a.limbs[i] + b.limbs[i];
             out.limbs[i] = (uint32_t)carry;
             carry >>= 32;
         }
+        int64_t borrow = 0;
+        for (int i = 0; i < N; i++) {
+            borrow += (int64_t)out.limbs[i] - twice_modulus(i);
+            less.limbs[i] = (uint32_t)borrow;
+            borrow >>= 32;
+        }
+        borrow += (int64_t)carry;
 #endif
+        CUZK_UNROLL
+        for (int i = 0; i < N; i++) out.limbs[i] = (int32_t)borrow < 0 ? out.limbs[i] : less.limbs[i];
         return out;
+    }
+    static CUZK_FN Prime subtract_lazy(const Prime &a, const Prime &b) {
+        return subtract_modulo(a, b, [](int i) { return twice_modulus(i); });
+    }
+    static CUZK_FN constexpr uint32_t twice_modulus(int i) {
+        return P::modulus(i) << 1 | (i == 0 ? 0 : P::modulus(i - 1) >> 31);
     }
 
     CUZK_FN Prime operator-() const { return zero() - *this; }
     CUZK_FN Prime twice() const { return *this + *this; }
     CUZK_FN Prime square() const { return *this * *this; }
 
-    CUZK_FN Prime operator*(const Prime &rhs) const {
+    CUZK_FN Prime operator*(const Prime &rhs) const { return reduce_once(multiply_lazy(*this, rhs)); }
+
+    // A product below twice the modulus. a is below the modulus and b any number of N limbs, or the modulus leaves two
+    // bits free.
+    static CUZK_FN Prime multiply_lazy(const Prime &a, const Prime &b) {
 #ifdef __CUDA_ARCH__
-        return multiply_device(*this, rhs);
+        return multiply_device(a, b);
 #else
-        return multiply_host(*this, rhs);
+        return multiply_host(a, b);
 #endif
     }
 
@@ -123,6 +140,34 @@ template <class P> struct alignas(16) Prime {
     CUZK_CALL Prime inverse() const;
 
   private:
+    // a - b, plus the modulus that is given where that is negative.
+    template <class Modulus> static CUZK_FN Prime subtract_modulo(const Prime &a, const Prime &b, Modulus modulus) {
+        Prime out;
+#ifdef __CUDA_ARCH__
+        out.limbs[0] = chain::sub_out(a.limbs[0], b.limbs[0]);
+        CUZK_UNROLL
+        for (int i = 1; i < N; i++) out.limbs[i] = chain::sub_through(a.limbs[i], b.limbs[i]);
+        uint32_t mask = chain::sub_in(0, 0);
+        out.limbs[0] = chain::add_out(out.limbs[0], modulus(0) & mask);
+        CUZK_UNROLL
+        for (int i = 1; i < N - 1; i++) out.limbs[i] = chain::add_through(out.limbs[i], modulus(i) & mask);
+        out.limbs[N - 1] = chain::add_in(out.limbs[N - 1], modulus(N - 1) & mask);
+#else
+        int64_t borrow = 0;
+        for (int i = 0; i < N; i++) {
+            borrow += (int64_t)a.limbs[i] - b.limbs[i];
+            out.limbs[i] = (uint32_t)borrow;
+            borrow >>= 32;
+        }
+        uint64_t carry = 0;
+        for (int i = 0; i < N; i++) {
+            carry += (uint64_t)out.limbs[i] + (modulus(i) & (uint32_t)borrow);
+            out.limbs[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+#endif
+        return out;
+    }
     static CUZK_FN uint32_t subtract_modulus(Prime &out, const Prime &a) {
 #ifdef __CUDA_ARCH__
         out.limbs[0] = chain::sub_out(a.limbs[0], P::modulus(0));
@@ -170,7 +215,7 @@ template <class P> struct alignas(16) Prime {
         CUZK_UNROLL
         for (int i = 1; i < N - 1; i++) sum.limbs[i] = chain::add_through(even[i], odd[i + 1]);
         sum.limbs[N - 1] = chain::add_in(even[N - 1], 0);
-        return reduce_once(sum);
+        return sum;
     }
     static __device__ __forceinline__ void add_row(uint32_t *even, uint32_t *odd, const uint32_t *a,
                                                    uint32_t b) {
@@ -181,8 +226,11 @@ template <class P> struct alignas(16) Prime {
     }
     static __device__ __forceinline__ void reduce_row(uint32_t *even, uint32_t *odd,
                                                       const uint32_t *modulus) {
-        uint32_t m = even[0] * P::INV;
-        chain::accumulate<N>(odd, modulus + 1, m);
+        uint32_t m = P::INV == 0xffffffff ? chain::negate(even[0]) : even[0] * P::INV;
+        if (P::modulus(1) == 0xffffffff && P::modulus(0) == 1)
+            chain::accumulate_ones<N>(odd, modulus + 1, m, even[0]);
+        else
+            chain::accumulate<N>(odd, modulus + 1, m);
         if (P::modulus(0) == 1)
             chain::accumulate_unit<N>(even, modulus, m);
         else
@@ -214,7 +262,7 @@ template <class P> struct alignas(16) Prime {
         }
         Prime sum;
         for (int i = 0; i < N; i++) sum.limbs[i] = t[i];
-        return reduce_once(sum);
+        return sum;
     }
 #endif
 };
