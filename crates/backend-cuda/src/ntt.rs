@@ -18,10 +18,10 @@ const LOG_TILE: u32 = 10;
 const TILE_THREADS: u32 = 128;
 /// The tables of powers hold this many low ones, and their multiples up to the largest domain.
 const LOG_SPLIT: u32 = 10;
-/// Roots that are looked up and not multiplied, as powers of two: at most what a transform of 2^24 values and a coset
-/// of its domain read, and at most this part of the device's memory in each direction.
-const LOG_LOOKED_UP: std::ops::RangeInclusive<u32> = 10..=24;
-const MEMORY: usize = 256;
+/// Roots that are looked up and not multiplied, as powers of two: at most what a transform of 2^26 values reads,
+/// and at most this part of the device's memory in each direction.
+const LOG_LOOKED_UP: std::ops::RangeInclusive<u32> = 10..=25;
+const MEMORY: usize = 128;
 
 /// Low powers of a base and multiples of them: base^i and base^(i·2^10).
 #[derive(Debug)]

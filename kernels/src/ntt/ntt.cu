@@ -10,9 +10,9 @@ namespace {
 constexpr uint32_t LOG_TILE = 10;
 constexpr uint32_t TILE = 1u << LOG_TILE;
 constexpr uint32_t THREADS = 128;
-constexpr uint32_t BLOCKS = 6;
+constexpr uint32_t BLOCKS = 4;
 // Levels of a round: a thread holds 2^LEVELS values.
-constexpr uint32_t LEVELS = 2;
+constexpr uint32_t LEVELS = 3;
 
 // A tile in shared memory, the halves of a value apart, and both in an order in which neither neighbours nor values 2, 4
 // or 8 apart have bank conflicts.

@@ -44,6 +44,13 @@ __device__ __forceinline__ void accumulate(uint32_t *acc, const uint32_t *a, uin
     }
 }
 
+// acc[0 .. 2 COUNT) += b * (a[0] + a[2] 2^64 + ...), and the carry to acc[2 COUNT].
+template <int COUNT>
+__device__ __forceinline__ void accumulate_through(uint32_t *acc, const uint32_t *a, uint32_t b) {
+    accumulate<2 * COUNT>(acc, a, b);
+    acc[2 * COUNT] = add_in(acc[2 * COUNT], 0);
+}
+
 // `accumulate` where a[0] is one and acc[0] + b is zero modulo 2^32: the lowest product needs no multiplier.
 template <int N>
 __device__ __forceinline__ void accumulate_unit(uint32_t *acc, const uint32_t *a, uint32_t b) {
@@ -56,24 +63,11 @@ __device__ __forceinline__ void accumulate_unit(uint32_t *acc, const uint32_t *a
     }
 }
 
-// -a, so that ptxas does not see it: it fuses no products of what it knows to be a negative.
+// -a, in such a way that ptxas does not know: it fuses no low and high products of what it knows to be a negative.
 __device__ __forceinline__ uint32_t negate(uint32_t a) {
     uint32_t out;
     asm volatile("not.b32 %0, %1;\n\tadd.u32 %0, %0, 1;" : "=&r"(out) : "r"(a));
     return out;
-}
-
-// `accumulate` where a[0] is 2^32 - 1, and negative is -b modulo 2^32.
-template <int N>
-__device__ __forceinline__ void accumulate_ones(uint32_t *acc, const uint32_t *a, uint32_t b, uint32_t negative) {
-    uint32_t high = b - (b != 0);
-    acc[0] = add_out(acc[0], negative);
-    acc[1] = add_through(acc[1], high);
-#pragma unroll
-    for (int j = 2; j < N; j += 2) {
-        acc[j] = mad_low_through(a[j], b, acc[j]);
-        acc[j + 1] = mad_high_through(a[j], b, acc[j + 1]);
-    }
 }
 
 // acc = acc / 2^64 + b * (a[0] + a[2] 2^64 + ...) + the carry that is set; the result fits.
