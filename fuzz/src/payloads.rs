@@ -56,18 +56,9 @@ fn wrap(sector_number: u64, inner: &[u8]) -> Vec<u8> {
 }
 
 fn request(payload: Payload) -> Request {
-    let bytes = |field: Option<[u8; 32]>| field.map(Vec::from).unwrap_or_default();
     Request {
-        sector_size: payload.sector_size.bytes(),
-        registered_proof: payload.registered_proof,
         vanilla_proof: Vec::new(),
         vanilla_proofs: Vec::new(),
-        sector_number: payload.sector_number,
-        miner_id: payload.miner_id,
-        randomness: payload.randomness.to_vec(),
-        partition_index: payload.partition_index,
-        comm_r_old: bytes(payload.comm_r_old),
-        comm_r_new: bytes(payload.comm_r_new),
-        comm_d_new: bytes(payload.comm_d_new),
+        ..payload.into_request()
     }
 }

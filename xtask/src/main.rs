@@ -5,6 +5,7 @@ mod build_kernels;
 mod commands;
 mod device_bundle;
 mod fuzz;
+mod grpc_client;
 mod tidy;
 mod validate;
 
@@ -34,6 +35,8 @@ enum Verb {
     BuildKernels(build_kernels::Options),
     /// Packs the CUDA backend's tests and measurements for a machine without a toolchain
     DeviceBundle(device_bundle::Options),
+    /// Calls the daemon with Python's grpcio: every call, the four kinds, over a unix socket and TCP
+    GrpcClient,
 }
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn run_verb() -> Result<ExitCode> {
         Verb::Bench(options) => bench::run(&options)?,
         Verb::BuildKernels(options) => build_kernels::run(&options)?,
         Verb::DeviceBundle(options) => device_bundle::run(&options)?,
+        Verb::GrpcClient => grpc_client::run()?,
     }
     Ok(ExitCode::SUCCESS)
 }

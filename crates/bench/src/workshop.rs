@@ -70,20 +70,7 @@ impl Workshop {
     /// The payload of a measurement as a request.
     pub fn request(&self, what: &Measurement) -> anyhow::Result<Request> {
         let payload = Payload::from_json(&fs::read(self.payload_path(what))?)?;
-        let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
-        Ok(Request {
-            sector_size: payload.sector_size.bytes(),
-            registered_proof: payload.registered_proof,
-            sector_number: payload.sector_number,
-            miner_id: payload.miner_id,
-            randomness: payload.randomness.to_vec(),
-            partition_index: payload.partition_index,
-            comm_r_old: bytes(payload.comm_r_old),
-            comm_r_new: bytes(payload.comm_r_new),
-            comm_d_new: bytes(payload.comm_d_new),
-            vanilla_proof: payload.vanilla_proof,
-            vanilla_proofs: payload.vanilla_proofs,
-        })
+        Ok(payload.into_request())
     }
 
     fn payload_path(&self, what: &Measurement) -> PathBuf {

@@ -17,7 +17,7 @@ use cuzk_groth16::{Blinding, Proved, Prover};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_plugins as _;
-use cuzk_proof_api::{Job, Request, by_circuit, by_id};
+use cuzk_proof_api::{Job, by_circuit, by_id};
 use cuzk_r1cs::PackedWitness;
 use cuzk_synth::{Kind, Payload, SectorSize, real};
 use rand_core::OsRng;
@@ -54,20 +54,7 @@ fn options() -> anyhow::Result<Options> {
 }
 
 fn decode(payload: &Payload) -> anyhow::Result<Box<dyn Job>> {
-    let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
-    let request = Request {
-        sector_size: payload.sector_size.bytes(),
-        registered_proof: payload.registered_proof,
-        vanilla_proof: payload.vanilla_proof.clone(),
-        vanilla_proofs: payload.vanilla_proofs.clone(),
-        sector_number: payload.sector_number,
-        miner_id: payload.miner_id,
-        randomness: payload.randomness.to_vec(),
-        partition_index: payload.partition_index,
-        comm_r_old: bytes(payload.comm_r_old),
-        comm_r_new: bytes(payload.comm_r_new),
-        comm_d_new: bytes(payload.comm_d_new),
-    };
+    let request = payload.clone().into_request();
     Ok(by_id(payload.kind.name())?.decode(&request)?)
 }
 

@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use cuzk_synth::{Kind, PoRepFeature, SectorSize};
 
 use crate::backend::{BackendChoice, Bytes};
+use crate::commands::bench::Bench;
+use crate::daemon_args;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -19,6 +21,7 @@ Exit codes:
   4  a proof or a witness does not hold
   5  a key is missing
   6  a GPU that was asked for cannot be used
+  7  no daemon answers, or it does not take the call
 
 Files:
   Keys lie in --params, else in $FIL_PROOFS_PARAMETER_CACHE, else in the user's cache folder under cuzk/params.
@@ -31,15 +34,20 @@ Examples:
   cuzk prove payloads/porep-32g.json --out proof.bin
   cuzk prove payloads/porep-32g.json --out proof.bin --backend cuda:0
   cuzk verify payloads/porep-32g.json proof.bin
-  cuzk inspect proof.bin";
+  cuzk inspect proof.bin
+  cuzk serve --listen unix:///run/cuzk/cuzk.sock
+  cuzk submit payloads/porep-32g.json --out proof.bin";
 
 /// A Groth16 prover for Filecoin's proofs over BLS12-381.
 #[derive(Parser, Debug)]
 #[command(name = "cuzk", version, about, after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Args {
-    /// What to do.
+    /// What to do; without it, `cuzk` serves.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub serve: daemon_args::Serve,
 
     /// Threads to compute on. By default one a core.
     #[arg(long, global = true, value_name = "N")]
@@ -80,6 +88,21 @@ pub enum Command {
     Verify(Verify),
     /// Say what a file is and what is wrong with it: .params, .vk, PCE, proof or payload.
     Inspect(Inspect),
+    /// Be a daemon: answer cuzk.v1 calls, as Curio makes them, until told to end.
+    Serve(daemon_args::Serve),
+    /// Hand a payload to a daemon.
+    Submit(daemon_args::Submit),
+    /// Wait for a daemon's job to end.
+    Await(daemon_args::Await),
+    /// Cancel a daemon's job.
+    Cancel(daemon_args::Cancel),
+    /// Show a daemon's devices, keys and queues.
+    Status(daemon_args::Status),
+    /// Show them again and again.
+    Top(daemon_args::Top),
+    /// Measure.
+    #[command(subcommand)]
+    Bench(Bench),
     /// Print completions for a shell.
     Completions {
         /// The shell.

@@ -20,6 +20,16 @@ pub enum BackendChoice {
     Cuda(Vec<usize>),
 }
 
+impl BackendChoice {
+    /// GPUs of these ordinals, each once; with none, all.
+    pub fn cuda(ordinals: impl IntoIterator<Item = usize>) -> Self {
+        let mut ordinals: Vec<usize> = ordinals.into_iter().collect();
+        ordinals.sort_unstable();
+        ordinals.dedup();
+        Self::Cuda(ordinals)
+    }
+}
+
 impl FromStr for BackendChoice {
     type Err = String;
 
@@ -32,13 +42,15 @@ impl FromStr for BackendChoice {
                 let wanted = || "wanted auto, cpu, cuda or cuda:0,1 with ordinals".to_owned();
                 let list = text.strip_prefix("cuda:").ok_or_else(wanted)?;
                 let ordinals = list.split(',').map(str::parse);
-                let mut ordinals: Vec<usize> =
+                let ordinals: Vec<usize> =
                     ordinals.collect::<Result<_, _>>().map_err(|_| wanted())?;
-                ordinals.sort_unstable();
-                if ordinals.windows(2).any(|pair| pair[0] == pair[1]) {
-                    return Err("a device is named twice".to_owned());
+                let named = ordinals.len();
+                match Self::cuda(ordinals) {
+                    Self::Cuda(once) if once.len() < named => {
+                        Err("a device is named twice".to_owned())
+                    }
+                    choice => Ok(choice),
                 }
-                Ok(Self::Cuda(ordinals))
             }
         }
     }
@@ -99,16 +111,10 @@ impl Chosen {
 
 /// Opens what the command line asks for, and says which that is where it had the choice.
 pub fn choose(args: &BackendArgs, console: &Console) -> anyhow::Result<Chosen> {
-    let (devices, remark) = match args.backend {
-        BackendChoice::Cpu => return Ok(Chosen::Cpu),
-        _ => plan(
-            &args.backend,
-            cuzk_backend_cuda::built().map_err(OpenError::from),
-            || survey().map_err(OpenError::from),
-        )
-        .map_err(refused)?,
-    };
-    console.note(&remark);
+    let (devices, remark) = ordinals(&args.backend)?;
+    if args.backend != BackendChoice::Cpu {
+        console.note(&remark);
+    }
     if devices.is_empty() {
         return Ok(Chosen::Cpu);
     }
@@ -116,6 +122,14 @@ pub fn choose(args: &BackendArgs, console: &Console) -> anyhow::Result<Chosen> {
     let open = |&ordinal: &usize| CudaBackend::open_within(ordinal, memory).map_err(refused);
     let backends = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
     Ok(Chosen::Cuda(backends))
+}
+
+/// The ordinals of the GPUs that a choice means on this machine, none for the CPU, and what to say about it.
+///
+/// Errors: a GPU that was asked for cannot be used, with the exit code for that.
+pub fn ordinals(choice: &BackendChoice) -> anyhow::Result<(Vec<usize>, String)> {
+    let built = || cuzk_backend_cuda::built().map_err(OpenError::from);
+    plan(choice, built, || survey().map_err(OpenError::from)).map_err(refused)
 }
 
 /// A device that cannot be used, as the command's error.
@@ -129,14 +143,14 @@ pub fn refused(error: OpenError) -> anyhow::Error {
 /// The ordinals to compute on, none for the CPU, and what to say about it.
 fn plan(
     choice: &BackendChoice,
-    built: Result<(), OpenError>,
+    built: impl FnOnce() -> Result<(), OpenError>,
     look: impl FnOnce() -> Result<Vec<Survey>, OpenError>,
 ) -> Result<(Vec<usize>, String), OpenError> {
-    let found = built.and_then(|()| look());
+    let find = || built().and_then(|()| look());
     match choice {
-        BackendChoice::Cpu => Ok((Vec::new(), String::new())),
-        BackendChoice::Auto => Ok(plan_auto(found)),
-        BackendChoice::Cuda(ordinals) => plan_cuda(ordinals, found?),
+        BackendChoice::Cpu => Ok((Vec::new(), format!("backend: {choice}"))),
+        BackendChoice::Auto => Ok(plan_auto(find())),
+        BackendChoice::Cuda(ordinals) => plan_cuda(ordinals, find()?),
     }
 }
 
@@ -250,7 +264,7 @@ mod tests {
     #[test]
     fn auto_takes_what_is_usable_and_says_why() {
         let both = || Ok(vec![device(0, false), device(1, true)]);
-        let (ordinals, remark) = plan(&BackendChoice::Auto, Ok(()), both).unwrap();
+        let (ordinals, remark) = plan(&BackendChoice::Auto, || Ok(()), both).unwrap();
         assert_eq!(ordinals, [1]);
         assert!(
             remark.contains("cuda:1") && remark.contains("a card"),
@@ -261,7 +275,7 @@ mod tests {
             (Ok(vec![]), "no device"),
             (Err(OpenError::Gpu(GpuError::NoDriver)), "driver"),
         ] {
-            let (ordinals, remark) = plan(&BackendChoice::Auto, Ok(()), || found).unwrap();
+            let (ordinals, remark) = plan(&BackendChoice::Auto, || Ok(()), || found).unwrap();
             assert!(ordinals.is_empty());
             assert!(
                 remark.contains("cpu") && remark.contains(reason),
@@ -273,7 +287,7 @@ mod tests {
     #[test]
     fn cuda_is_never_the_cpu() {
         let cuda = |ordinals: &[usize], found| {
-            plan(&BackendChoice::Cuda(ordinals.to_vec()), Ok(()), || found)
+            plan(&BackendChoice::Cuda(ordinals.to_vec()), || Ok(()), || found)
         };
         let two = || Ok(vec![device(0, true), device(1, true)]);
         assert_eq!(cuda(&[], two()).unwrap().0, [0, 1]);
@@ -297,12 +311,12 @@ mod tests {
     fn without_kernels_the_driver_is_not_asked() {
         let built = || Err(OpenError::NoKernels(cuzk_backend_cuda::NotBuilt));
         let look = || -> Result<Vec<Survey>, OpenError> { panic!("asked") };
-        let (ordinals, remark) = plan(&BackendChoice::Auto, built(), look).unwrap();
+        let (ordinals, remark) = plan(&BackendChoice::Auto, built, look).unwrap();
         assert!(
             ordinals.is_empty() && remark.contains("build-kernels"),
             "{remark}"
         );
-        let error = plan(&BackendChoice::Cuda(vec![0]), built(), look).unwrap_err();
+        let error = plan(&BackendChoice::Cuda(vec![0]), built, look).unwrap_err();
         assert!(error.to_string().contains("cargo xtask build-kernels"));
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of the command itself, and the exit code of every error.
 
+use cuzk_daemon::DaemonError;
 use cuzk_groth16::{Groth16Error, ProofError};
 use cuzk_params::ParamsError;
 use cuzk_pce::PceError;
@@ -17,6 +18,8 @@ pub const INPUT: u8 = 3;
 pub const INVALID: u8 = 4;
 /// A key is missing.
 pub const MISSING_KEY: u8 = 5;
+/// No daemon answers, or it does not take the call.
+pub const NO_DAEMON: u8 = 7;
 
 /// A device that was asked for cannot be used.
 pub const DEVICE: u8 = 6;
@@ -77,11 +80,28 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(error) = cause.downcast_ref::<R1csError>() {
         return Some(r1cs_code(error));
     }
+    if let Some(error) = cause.downcast_ref::<DaemonError>() {
+        return Some(daemon_code(error));
+    }
+    if let Some(status) = cause.downcast_ref::<tonic::Status>() {
+        return Some(match status.code() {
+            tonic::Code::InvalidArgument | tonic::Code::NotFound => INPUT,
+            _ => NO_DAEMON,
+        });
+    }
     if let Some(ProofApiError::R1cs(error)) = cause.downcast_ref() {
         return Some(r1cs_code(error));
     }
     let input = cause.is::<ProofApiError>() || cause.is::<ProofError>() || cause.is::<SynthError>();
     input.then_some(INPUT)
+}
+
+fn daemon_code(error: &DaemonError) -> u8 {
+    match error {
+        DaemonError::Config { .. } | DaemonError::Open { .. } => USAGE,
+        DaemonError::Server(_) => NO_DAEMON,
+        _ => SYSTEM,
+    }
 }
 
 fn groth16_code(error: &Groth16Error) -> u8 {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use cuzk_backend::Backend;
 use cuzk_groth16::{Blinding, Groth16Error, Pending, Proved, Prover};
-use cuzk_proof_api::{Job, Request, Witnesses, by_id};
+use cuzk_proof_api::{Job, Witnesses, by_id};
 use cuzk_synth::Payload;
 use rand_core::OsRng;
 use serde::Serialize;
@@ -35,20 +35,7 @@ pub fn read_payload(path: &Path) -> anyhow::Result<Payload> {
 
 /// Decodes a payload as the daemon would decode the request that carries it.
 pub fn decode(payload: &Payload) -> anyhow::Result<Box<dyn Job>> {
-    let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
-    let request = Request {
-        sector_size: payload.sector_size.bytes(),
-        registered_proof: payload.registered_proof,
-        vanilla_proof: payload.vanilla_proof.clone(),
-        vanilla_proofs: payload.vanilla_proofs.clone(),
-        sector_number: payload.sector_number,
-        miner_id: payload.miner_id,
-        randomness: payload.randomness.to_vec(),
-        partition_index: payload.partition_index,
-        comm_r_old: bytes(payload.comm_r_old),
-        comm_r_new: bytes(payload.comm_r_new),
-        comm_d_new: bytes(payload.comm_d_new),
-    };
+    let request = payload.clone().into_request();
     Ok(by_id(payload.kind.name())?.decode(&request)?)
 }
 

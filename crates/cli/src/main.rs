@@ -6,6 +6,8 @@ mod bellperson_verifier;
 mod circuits;
 mod commands;
 mod console;
+mod daemon_args;
+mod engine;
 mod failure;
 mod job;
 mod keys;
@@ -40,7 +42,11 @@ fn run(args: &Args) -> anyhow::Result<()> {
         pool.build_global()?;
     }
     let console = Console::new(args.json, args.quiet);
-    match &args.command {
+    let Some(command) = &args.command else {
+        return commands::serve::run(&args.serve);
+    };
+    args.serve.refuse_before_a_verb()?;
+    match command {
         Command::Demo(demo) => commands::demo::run(demo, &console),
         Command::Synth(synth) => commands::synth::run(synth, &console),
         Command::Keygen(keygen) => commands::keygen::run(keygen, &console),
@@ -49,6 +55,13 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Devices => commands::devices::run(&console),
         Command::Verify(verify) => commands::verify::run(verify, &console),
         Command::Inspect(inspect) => commands::inspect::run(inspect, &console),
+        Command::Serve(serve) => commands::serve::run(serve),
+        Command::Submit(submit) => commands::submit::run(submit, &console),
+        Command::Await(wait) => commands::submit::wait(wait, &console),
+        Command::Cancel(cancel) => commands::submit::cancel(cancel, &console),
+        Command::Status(status) => commands::status::run(status, &console),
+        Command::Top(top) => commands::status::top(top),
+        Command::Bench(bench) => commands::bench::run(bench, &console),
         Command::Completions { shell } => commands::generate::completions(*shell),
         Command::Man { folder } => commands::generate::man(folder),
     }

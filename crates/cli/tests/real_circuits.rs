@@ -16,29 +16,12 @@ use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{ProofApiError, Request, Standing, Witnesses, by_id};
 use cuzk_r1cs::{Assignment, Matrix, R1csError, Tally, synthesize};
-use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
+use cuzk_synth::{Kind, Options, SectorSize, synthetic};
 use cuzk_testing::oracle::{FullSynthesis, WithoutNamespaces};
 use ff::Field;
 use rand_core::OsRng;
 
 use cuzk_plugins as _;
-
-fn request(payload: &Payload) -> Request {
-    let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
-    Request {
-        sector_size: payload.sector_size.bytes(),
-        registered_proof: payload.registered_proof,
-        vanilla_proof: payload.vanilla_proof.clone(),
-        vanilla_proofs: payload.vanilla_proofs.clone(),
-        sector_number: payload.sector_number,
-        miner_id: payload.miner_id,
-        randomness: payload.randomness.to_vec(),
-        partition_index: payload.partition_index,
-        comm_r_old: bytes(payload.comm_r_old),
-        comm_r_new: bytes(payload.comm_r_new),
-        comm_d_new: bytes(payload.comm_d_new),
-    }
-}
 
 fn visit<V: CircuitVisitor>(
     kind: Kind,
@@ -103,7 +86,9 @@ fn sector(kind: Kind, seed: u64) -> Request {
         seed,
         ..Options::default()
     };
-    request(&synthetic(kind, SectorSize::KIB_2, &options).unwrap())
+    synthetic(kind, SectorSize::KIB_2, &options)
+        .unwrap()
+        .into_request()
 }
 
 fn blank(kind: Kind) -> Pce {

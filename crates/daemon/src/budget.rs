@@ -1,11 +1,14 @@
-//! How many bytes of requests may be in memory before they are on disk.
+//! How many bytes of requests may be in memory before they are on disk, and for how long a request may stand still on
+//! its way.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hyper::body::{Body, Buf, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
 use tonic::Status;
 use tower::{Layer, Service};
 
@@ -14,6 +17,7 @@ use tower::{Layer, Service};
 pub struct Budget {
     limit: u64,
     used: AtomicU64,
+    stall: Duration,
 }
 
 /// Bytes that one request has taken; they are given back when the last holder goes.
@@ -24,10 +28,10 @@ pub struct Taken {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
-    pub fn new(limit: u64) -> Arc<Self> {
+    /// A budget of so many bytes, for requests of which something comes at least every `stall`.
+    pub fn new(limit: u64, stall: Duration) -> Arc<Self> {
         let used = AtomicU64::new(0);
-        Arc::new(Self { limit, used })
+        Arc::new(Self { limit, used, stall })
     }
 }
 
@@ -90,25 +94,44 @@ where
         });
         request.extensions_mut().insert(Arc::clone(&taken));
         self.inner
-            .call(request.map(|inner| tonic::body::Body::new(Metered { inner, taken })))
+            .call(request.map(|inner| tonic::body::Body::new(Metered::new(inner, taken))))
     }
 }
 
-/// A body whose bytes are taken from a budget as they come.
-struct Metered {
-    inner: tonic::body::Body,
+/// A body whose bytes are taken from a budget as they come, and that ends with an error where none come.
+struct Metered<B> {
+    inner: B,
     taken: Arc<Taken>,
+    stall: Pin<Box<Sleep>>,
 }
 
-impl Body for Metered {
-    type Data = <tonic::body::Body as Body>::Data;
+impl<B> Metered<B> {
+    fn new(inner: B, taken: Arc<Taken>) -> Self {
+        let stall = Box::pin(sleep(taken.budget.stall));
+        Self {
+            inner,
+            taken,
+            stall,
+        }
+    }
+}
+
+impl<B: Body<Error = Status> + Unpin> Body for Metered<B> {
+    type Data = B::Data;
     type Error = Status;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Status>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        let limit = self.taken.budget.stall;
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
+            return self.stall.as_mut().poll(cx).map(|()| {
+                let message = format!("nothing of the request has come for {limit:?}");
+                Some(Err(Status::deadline_exceeded(message)))
+            });
+        };
+        self.stall.as_mut().reset(Instant::now() + limit);
         if let Some(Ok(frame)) = &frame
             && let Some(data) = frame.data_ref()
         {
@@ -123,5 +146,49 @@ impl Body for Metered {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use hyper::body::Bytes;
+
+    use super::*;
+
+    /// Two bytes, and then nothing for ever.
+    struct Stuck(Option<Bytes>);
+
+    impl Body for Stuck {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            match self.0.take() {
+                Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                None => Poll::Pending,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_stands_still_ends_and_gives_back_its_bytes() {
+        let budget = Budget::new(2, Duration::from_millis(50));
+        let taken = Arc::new(Taken {
+            budget: Arc::clone(&budget),
+            bytes: AtomicU64::new(0),
+        });
+        let mut body = Metered::new(Stuck(Some(Bytes::from_static(b"ab"))), taken);
+        let first = body.frame().await.expect("two bytes").expect("they fit");
+        assert_eq!(first.into_data().expect("data").len(), 2);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 2);
+        let stuck = body.frame().await.expect("an error").map(drop);
+        let code = stuck.expect_err("nothing comes").code();
+        assert_eq!(code, tonic::Code::DeadlineExceeded);
+        drop(body);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
 }

@@ -5,18 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuzk_backend::Backend;
-use cuzk_engine::{
-    CircuitStatus, Engine, JobEvent, JobHandle, JobState, Outcome, Status, Submission,
-};
+use cuzk_engine::{CircuitStatus, Engine, JobHandle, JobState, Outcome, Status, Submission};
 use cuzk_proof_api::by_wire_kind;
 use cuzk_queue::{JobId, Timings};
-
-use tracing::{debug, info, warn};
 
 use crate::proving::{
     DeviceStatus, Done, Ended, Evicted, JobProgress, KeyStatus, LaneWork, Preloaded, Proving,
     ProvingStatus, Refused, Work,
 };
+use crate::stages::Stages;
 
 /// How long loading a key may take: the greatest are 200 GB.
 const LOAD_LIMIT: Duration = Duration::from_secs(1800);
@@ -28,6 +25,8 @@ const POLL: Duration = Duration::from_millis(20);
 /// An [`Engine`] as the daemon takes it.
 pub struct EngineProving<B: Backend + Clone> {
     engine: Engine<B>,
+    /// The numbers under which people know the devices.
+    ordinals: Vec<u32>,
     running: Arc<Running>,
 }
 
@@ -35,10 +34,17 @@ pub struct EngineProving<B: Backend + Clone> {
 type Running = Mutex<HashMap<u64, (JobId, JobHandle)>>;
 
 impl<B: Backend + Clone> EngineProving<B> {
-    /// This engine.
-    pub fn new(engine: Engine<B>) -> Self {
-        let running = Arc::default();
-        Self { engine, running }
+    /// This engine, with the numbers under which people know its devices, in the order of the engine's.
+    pub fn new(engine: Engine<B>, ordinals: Vec<u32>) -> Self {
+        Self {
+            engine,
+            ordinals,
+            running: Arc::default(),
+        }
+    }
+
+    fn ordinal(&self, device: usize) -> u32 {
+        self.ordinals.get(device).copied().unwrap_or(device as u32)
     }
 
     fn circuit(&self, name: &str) -> Option<CircuitStatus> {
@@ -76,9 +82,12 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
         let waiter = handle.clone();
         let (job, ticket) = (work.job, work.ticket);
         let wait = move || {
-            for event in waiter.subscribe() {
-                log(job, &event);
+            let events = waiter.subscribe();
+            let mut stages = Stages::new(job, waiter.state());
+            for event in events {
+                stages.follow(&event);
             }
+            drop(stages);
             let outcome = waiter.wait();
             lock(&running).remove(&ticket);
             done(ended(outcome, &waiter));
@@ -110,6 +119,7 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
             .map(|(job, handle)| (handle.id(), job.to_string()))
             .collect();
         let name = |id| names.get(&id).cloned().unwrap_or_default();
+        let ordinal = |device| self.ordinal(device);
         let jobs = status.jobs.iter().map(|job| JobProgress {
             job: name(job.id),
             stage: stage(job.state).to_owned(),
@@ -117,8 +127,12 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
             proved: job.proved,
         });
         ProvingStatus {
-            devices: devices(&status, name),
-            keys: status.circuits.iter().map(key).collect(),
+            devices: devices(&status, name, ordinal),
+            keys: status
+                .circuits
+                .iter()
+                .map(|found| key(found, ordinal))
+                .collect(),
             jobs: jobs.collect(),
             host_reserved_bytes: status.host_reserved_bytes,
             host_budget_bytes: status.host_budget_bytes,
@@ -177,26 +191,6 @@ fn refused(error: impl std::fmt::Display) -> Refused {
     }
 }
 
-/// What happens to a job's partitions, as events with the job, the partition and the device.
-fn log(job: JobId, event: &JobEvent) {
-    match event {
-        JobEvent::WitnessStarted { partition } => debug!(%job, partition, "witness"),
-        JobEvent::WitnessDone { partition } => debug!(%job, partition, "witness done"),
-        JobEvent::Started {
-            partition,
-            device,
-            lane,
-        } => debug!(%job, partition, %device, lane, "on a device"),
-        JobEvent::Proved { partition, device } => info!(%job, partition, %device, "proved"),
-        JobEvent::Fault {
-            partition,
-            device,
-            message,
-        } => warn!(%job, partition, %device, message, "fault"),
-        _ => {}
-    }
-}
-
 fn ended(outcome: Outcome, handle: &JobHandle) -> Ended {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let timings = handle.timings();
@@ -244,13 +238,13 @@ fn bytes(circuit: &CircuitStatus) -> u64 {
     host + circuit.device_bytes * circuit.devices.len() as u64
 }
 
-fn key(circuit: &CircuitStatus) -> KeyStatus {
+fn key(circuit: &CircuitStatus, ordinal: impl Fn(usize) -> u32) -> KeyStatus {
     KeyStatus {
         circuit: circuit.name.to_string(),
         devices: circuit
             .devices
             .iter()
-            .map(|device| *device as u32)
+            .map(|device| ordinal(*device))
             .collect(),
         on_host: circuit.on_host,
         device_bytes: circuit.device_bytes,
@@ -264,7 +258,11 @@ fn key(circuit: &CircuitStatus) -> KeyStatus {
     }
 }
 
-fn devices(status: &Status, name: impl Fn(cuzk_engine::JobId) -> String) -> Vec<DeviceStatus> {
+fn devices(
+    status: &Status,
+    name: impl Fn(cuzk_engine::JobId) -> String,
+    ordinal: impl Fn(usize) -> u32,
+) -> Vec<DeviceStatus> {
     let lane = |lane: &cuzk_engine::LaneStatus| {
         lane.work.map(|(job, partition)| LaneWork {
             job: name(job),
@@ -275,7 +273,7 @@ fn devices(status: &Status, name: impl Fn(cuzk_engine::JobId) -> String) -> Vec<
     let devices = status.devices.iter();
     devices
         .map(|device| DeviceStatus {
-            ordinal: device.ordinal as u32,
+            ordinal: ordinal(device.ordinal),
             name: device.name.to_string(),
             in_service: device.in_service && !device.lost,
             memory_bytes: device.memory_bytes,

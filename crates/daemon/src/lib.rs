@@ -23,11 +23,12 @@ mod proving;
 mod refusal;
 mod serve;
 mod service;
+mod stages;
 mod stop;
 mod validate;
 
 pub use address::{Address, NotAnAddress};
-pub use client::{Client, ShowToken, connect};
+pub use client::{Client, ClientTls, ShowToken, connect};
 pub use engine::EngineProving;
 pub use error::DaemonError;
 pub use logging::start as start_logging;

@@ -30,6 +30,8 @@ const MESSAGE_SLACK_BYTES: usize = 1 << 20;
 const STREAMS: u32 = 4096;
 /// How often a silent connection is asked whether somebody is there, and how long the answer may take.
 const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+/// How long a request may stand still on its way: it holds memory meanwhile.
+const STALL: Duration = Duration::from_secs(30);
 /// How long calls may take to end after everyone who waits was let go.
 const LAST_CALLS: Duration = Duration::from_secs(5);
 
@@ -166,13 +168,17 @@ fn server(
     let engine = ProvingEngineServer::new(Service::new(Arc::clone(jobs)))
         .max_decoding_message_size(MAX_MESSAGE_BYTES + MESSAGE_SLACK_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()
-        .map_err(|error| DaemonError::Config {
-            message: format!("reflection: {error}"),
-        })?;
+    let described = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let wrong = |error: tonic_reflection::server::Error| DaemonError::Config {
+        message: format!("reflection: {error}"),
+    };
+    let reflection = described().build_v1().map_err(wrong)?;
+    // Python's client and older ones know this version only.
+    let older_reflection = described().build_v1alpha().map_err(wrong)?;
     let (reporter, health) = tonic_health::server::health_reporter();
     tasks.spawn(report_health(reporter, Arc::clone(jobs)));
     let mut server = Server::builder()
@@ -185,9 +191,10 @@ fn server(
         server = server.tls_config(tls)?;
     }
     Ok(server
-        .layer(BudgetLayer(Budget::new(max_request_bytes)))
+        .layer(BudgetLayer(Budget::new(max_request_bytes, STALL)))
         .add_service(InterceptedService::new(engine, check.clone()))
-        .add_service(InterceptedService::new(reflection, check))
+        .add_service(InterceptedService::new(reflection, check.clone()))
+        .add_service(InterceptedService::new(older_reflection, check))
         .add_service(health))
 }
 

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use cuzk_cs_witness::WitnessCS;
 use cuzk_plugins as _;
-use cuzk_proof_api::{Job, Request, by_id};
-use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
+use cuzk_proof_api::{Job, by_id};
+use cuzk_synth::{Kind, Options, SectorSize, synthetic};
 
 /// Times that a direct witness is computed.
 const RUNS: usize = 5;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             seed,
             ..Options::default()
         };
-        let request = request(&synthetic(kind, size, &options)?);
+        let request = synthetic(kind, size, &options)?.into_request();
         let job = by_id(kind.name())?.decode(&request)?;
         pool.install(|| compare(&*job))?;
     }
@@ -99,21 +99,4 @@ fn peak_mib() -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib / 1024)
-}
-
-fn request(payload: &Payload) -> Request {
-    let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
-    Request {
-        sector_size: payload.sector_size.bytes(),
-        registered_proof: payload.registered_proof,
-        vanilla_proof: payload.vanilla_proof.clone(),
-        vanilla_proofs: payload.vanilla_proofs.clone(),
-        sector_number: payload.sector_number,
-        miner_id: payload.miner_id,
-        randomness: payload.randomness.to_vec(),
-        partition_index: payload.partition_index,
-        comm_r_old: bytes(payload.comm_r_old),
-        comm_r_new: bytes(payload.comm_r_new),
-        comm_d_new: bytes(payload.comm_d_new),
-    }
 }

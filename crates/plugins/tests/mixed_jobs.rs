@@ -40,16 +40,7 @@ fn real(circuit: &'static str, kind: Kind) -> Real {
         circuit,
         pce,
         key,
-        request: Request {
-            sector_size: payload.sector_size.bytes(),
-            registered_proof: payload.registered_proof,
-            vanilla_proofs: payload.vanilla_proofs.clone(),
-            sector_number: payload.sector_number,
-            miner_id: payload.miner_id,
-            randomness: payload.randomness.to_vec(),
-            partition_index: payload.partition_index,
-            ..Request::default()
-        },
+        request: payload.into_request(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A payload: what Curio sends for one proof, with what a verifier needs beside it.
 
+use cuzk_proof_api::Request;
+
 use crate::{FIRST_SECTOR, Kind, MINER_ID, SectorSize, SynthError};
 
 /// A 32-byte commitment, ticket, seed or randomness.
@@ -84,6 +86,25 @@ impl Payload {
     /// The prover id of the miner: its actor number as a varint, padded with zeros.
     pub fn prover_id(&self) -> Bytes32 {
         prover_id(self.miner_id)
+    }
+
+    /// The payload as the request that carries it over the wire.
+    pub fn into_request(self) -> Request {
+        let bytes = |value: Option<Bytes32>| value.map(Vec::from).unwrap_or_default();
+        let post = matches!(self.kind, Kind::WindowPost | Kind::WinningPost);
+        Request {
+            sector_size: self.sector_size.bytes(),
+            registered_proof: self.registered_proof,
+            vanilla_proof: self.vanilla_proof,
+            vanilla_proofs: self.vanilla_proofs,
+            sector_number: self.sector_number,
+            miner_id: self.miner_id,
+            randomness: bytes(post.then_some(self.randomness)),
+            partition_index: self.partition_index,
+            comm_r_old: bytes(self.comm_r_old),
+            comm_r_new: bytes(self.comm_r_new),
+            comm_d_new: bytes(self.comm_d_new),
+        }
     }
 
     /// The vanilla proofs as files, `(name, bytes)`, byte for byte as Curio sends them.

@@ -192,7 +192,7 @@ pub const TABLE: &[Row] = &[
         ],
         SERVER,
     ),
-    row("cuzk-cli", CLI_USES, &[&TOKIO]),
+    row("cuzk-cli", CLI_USES, &[]),
     row("cuzk-bench", BENCH_USES, PROOF),
     row("cuzk-fuzz", PROGRAM_USES, PROOF),
     row("xtask", &[], LIBRARY),
@@ -224,7 +224,7 @@ const PROGRAM_USES: &[&str] = &[
     "cuzk-testing",
 ];
 
-/// What the command may use: a program's crates, and the CUDA backend, which needs no CUDA to be built.
+/// What the command may use: a program's crates, the CUDA backend, which needs no CUDA to be built, and the daemon.
 const CLI_USES: &[&str] = &[
     "cuzk-curve",
     "cuzk-r1cs",
@@ -240,6 +240,10 @@ const CLI_USES: &[&str] = &[
     "cuzk-plugins",
     "cuzk-synth",
     "cuzk-testing",
+    "cuzk-engine",
+    "cuzk-queue",
+    "cuzk-proto",
+    "cuzk-daemon",
 ];
 
 /// What the benchmarks may use: the types of the circuits besides, since a peer takes a circuit and no name.

@@ -1,5 +1,6 @@
 //! One module a subcommand.
 
+pub mod bench;
 pub mod compile;
 pub mod demo;
 pub mod devices;
@@ -7,5 +8,8 @@ pub mod generate;
 pub mod inspect;
 pub mod keygen;
 pub mod prove;
+pub mod serve;
+pub mod status;
+pub mod submit;
 pub mod synth;
 pub mod verify;

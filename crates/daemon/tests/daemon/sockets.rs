@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::simulated::{Shared, Simulated};
-use crate::support::{Client, check, prove, request, start};
+use crate::support::{check, prove, request, start};
 use cuzk_daemon::config::{Config, TlsFiles};
-use cuzk_daemon::{Address, Daemon, DaemonError};
+use cuzk_daemon::{Address, ClientTls, Daemon, DaemonError, connect};
 use cuzk_proto::v1::GetStatusRequest;
 use cuzk_queue::EmbeddedQueue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener};
 use tonic::Code;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Identity};
+use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
@@ -199,24 +199,31 @@ async fn mutual_tls_lets_in_whom_the_authority_knows() {
     })
     .await;
     let port = tcp_of(&daemon.address).port();
-    let call = async |identity: Option<(String, String)>| {
-        let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&ca));
-        if let Some((cert, key)) = identity {
-            tls = tls.identity(Identity::from_pem(cert, key));
-        }
-        let url = format!("https://{NAME}:{port}");
-        let channel = Channel::from_shared(url).expect("a url").tls_config(tls);
-        let channel = channel
-            .expect("certificates")
-            .connect()
-            .await
-            .map_err(|_| ())?;
-        let answer = Client::new(channel).get_status(GetStatusRequest {}).await;
-        answer.map(drop).map_err(|_| ())
+    let address = Address::Tcp(([127, 0, 0, 1], port).into());
+    let call = async |name: &str, identity: Option<(String, String)>| {
+        let write = |(cert, key): (String, String)| {
+            (write("client.pem", &cert), write("client-key.pem", &key))
+        };
+        let tls = ClientTls {
+            authority: folder.path().join("ca.pem"),
+            name: name.to_owned(),
+            identity: identity.map(write),
+        };
+        let client = connect(&address, None, Some(&tls)).await;
+        let mut client = client.map_err(drop)?;
+        let answer = client.get_status(GetStatusRequest {}).await;
+        answer.map(drop).map_err(drop)
     };
-    assert_eq!(call(Some(signed(&issuer))).await, Ok(()));
-    assert_eq!(call(None).await, Err(()));
-    assert_eq!(call(Some(signed(&stranger))).await, Err(()));
+    assert_eq!(call(NAME, Some(signed(&issuer))).await, Ok(()));
+    assert_eq!(call(NAME, None).await, Err(()));
+    assert_eq!(call(NAME, Some(signed(&stranger))).await, Err(()));
+    assert_eq!(call("another", Some(signed(&issuer))).await, Err(()));
+    let plain = connect(&address, None, None).await;
+    let answer = match plain {
+        Ok(mut client) => client.get_status(GetStatusRequest {}).await.map_err(drop),
+        Err(_) => Err(()),
+    };
+    assert!(answer.is_err(), "it talks TLS only");
     daemon.end().await;
 }
 

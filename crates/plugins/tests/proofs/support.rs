@@ -11,25 +11,7 @@ use serde_json::Value;
 
 /// The request that Curio would send for a payload.
 pub fn request(payload: &Payload) -> Request {
-    let post = matches!(payload.kind, Kind::WindowPost | Kind::WinningPost);
-    let bytes = |value: Option<[u8; 32]>| value.map(Vec::from).unwrap_or_default();
-    Request {
-        sector_size: payload.sector_size.bytes(),
-        registered_proof: payload.registered_proof,
-        vanilla_proof: payload.vanilla_proof.clone(),
-        vanilla_proofs: payload.vanilla_proofs.clone(),
-        sector_number: payload.sector_number,
-        miner_id: payload.miner_id,
-        randomness: if post {
-            payload.randomness.to_vec()
-        } else {
-            Vec::new()
-        },
-        partition_index: payload.partition_index,
-        comm_r_old: bytes(payload.comm_r_old),
-        comm_r_new: bytes(payload.comm_r_new),
-        comm_d_new: bytes(payload.comm_d_new),
-    }
+    payload.clone().into_request()
 }
 
 /// The request for a really sealed 2 KiB sector; made once.

@@ -1,0 +1,153 @@
+//! The engine of the daemon: its devices are chosen here.
+
+use std::fs;
+use std::sync::Arc;
+
+use anyhow::Context;
+use cuzk_backend::Backend;
+use cuzk_backend_cpu::CpuBackend;
+use cuzk_backend_cuda::CudaBackend;
+use cuzk_daemon::config::EngineConfig;
+use cuzk_daemon::{EngineProving, Proving};
+use cuzk_engine::{Config, Device, Engine, Files, PciBusId};
+use cuzk_params::KeyStore;
+use cuzk_pce::Cache;
+
+use crate::backend::{self, BackendChoice};
+
+/// Proofs that overlap on a device unless the configuration says otherwise.
+pub const LANES: usize = 2;
+/// Memory that is left to others unless the configuration says otherwise.
+const MARGIN_BYTES: u64 = 1 << 30;
+
+/// Where the engine is to compute: the command line's choice before the file's.
+pub fn choice(given: Option<&BackendChoice>, file: &EngineConfig) -> BackendChoice {
+    match (given, file.devices.as_slice()) {
+        (Some(given), _) => given.clone(),
+        (None, []) => BackendChoice::Auto,
+        (None, named) => BackendChoice::cuda(named.iter().map(|ordinal| *ordinal as usize)),
+    }
+}
+
+/// An engine on the devices of a choice, of each at most `device_memory` bytes, within the limits of a configuration, with
+/// keys and compiled circuits from these folders.
+///
+/// Errors: a device that was asked for cannot be used, limits that allow nothing.
+pub fn start(
+    choice: &BackendChoice,
+    device_memory: Option<usize>,
+    wanted: &EngineConfig,
+    keys: KeyStore,
+    circuits: Cache,
+) -> anyhow::Result<Arc<dyn Proving>> {
+    let lanes = wanted.lanes.unwrap_or(LANES);
+    let budget = host_budget(wanted)?;
+    let mut config = Config::default();
+    config.scheduler.lanes = u32::try_from(lanes).context("gpus.gpu_workers_per_device")?;
+    config.scheduler.host_memory.0 = budget;
+    if let Some(witnesses) = wanted.witnesses {
+        config.scheduler.witness_slots = witnesses;
+    }
+    let files = Files::new(keys, circuits);
+    let (ordinals, remark) = backend::ordinals(choice)?;
+    tracing::info!("{remark}");
+    if ordinals.is_empty() {
+        let processor = vec![processor(lanes, budget)];
+        return proving(config, processor, vec![0], files);
+    }
+    let devices = cuda_devices(&ordinals, lanes, device_memory)?;
+    proving(config, devices, ordinals, files)
+}
+
+fn proving<B: Backend + Clone>(
+    config: Config,
+    devices: Vec<Device<B>>,
+    ordinals: Vec<usize>,
+    files: Files,
+) -> anyhow::Result<Arc<dyn Proving>> {
+    let engine = Engine::new(config, devices, files)?;
+    let ordinals = ordinals.into_iter().map(|ordinal| ordinal as u32);
+    Ok(Arc::new(EngineProving::new(engine, ordinals.collect())))
+}
+
+/// The GPUs of these ordinals as an engine takes them, with so many lanes each. Of a device's memory the engine gets what is
+/// free, at most `memory_bytes`.
+///
+/// Errors: a device that cannot be used, with the exit code for that.
+pub fn cuda_devices(
+    ordinals: &[usize],
+    lanes: usize,
+    memory_bytes: Option<usize>,
+) -> anyhow::Result<Vec<Device<CudaBackend>>> {
+    let open = |&ordinal: &usize| {
+        let loader = CudaBackend::open_within(ordinal, memory_bytes).map_err(backend::refused)?;
+        let lanes: Result<_, _> = (0..lanes).map(|_| loader.lane()).collect();
+        let info = loader.device().info();
+        let name = format!("cuda:{ordinal} ({})", info.name);
+        let place = info.pci_bus_id;
+        let (available, _) = loader.device().memory();
+        Ok(Device::new(name, place, available as u64, loader, lanes?))
+    };
+    ordinals.iter().map(open).collect()
+}
+
+/// The processor as a device. What its proofs take comes from the host's memory, so that it may have as much again as
+/// witnesses and keys have.
+fn processor(lanes: usize, memory_bytes: u64) -> Device<CpuBackend> {
+    // No device of the bus has this number: there are 32 on one.
+    let place = PciBusId {
+        domain: 0,
+        bus: 0,
+        device: 0xff,
+        function: 0,
+    };
+    Device::new(
+        "processor",
+        place,
+        memory_bytes,
+        CpuBackend,
+        vec![CpuBackend; lanes],
+    )
+}
+
+/// The configured budget, or what the system has to spare.
+fn host_budget(wanted: &EngineConfig) -> anyhow::Result<u64> {
+    if let Some(budget) = wanted.total_budget {
+        return Ok(budget.0);
+    }
+    let text = fs::read_to_string("/proc/meminfo").context("/proc/meminfo")?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let number: u64 = number
+        .context("/proc/meminfo: no MemAvailable")?
+        .trim()
+        .parse()?;
+    let margin = wanted.safety_margin.map_or(MARGIN_BYTES, |margin| margin.0);
+    let spare = (number << 10).saturating_sub(margin);
+    anyhow::ensure!(
+        spare > 0,
+        "memory.safety_margin leaves nothing of {number} kB"
+    );
+    Ok(spare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_comes_before_the_file() {
+        let file = |devices: &[u32]| EngineConfig {
+            devices: devices.to_vec(),
+            ..EngineConfig::default()
+        };
+        let cuda = |ordinals: &[usize]| BackendChoice::Cuda(ordinals.to_vec());
+        assert_eq!(choice(None, &file(&[])), BackendChoice::Auto);
+        assert_eq!(choice(None, &file(&[3, 1, 3])), cuda(&[1, 3]));
+        let given = BackendChoice::Cpu;
+        assert_eq!(choice(Some(&given), &file(&[0])), given);
+        assert_eq!(choice(Some(&cuda(&[2])), &file(&[0])), cuda(&[2]));
+    }
+}
