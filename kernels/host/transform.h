@@ -19,7 +19,7 @@ struct HostTile {
 
 // The tables up to T[2^29 - 1], from a root of order 2^30; `log_low` is small, so that both have a part.
 struct Tables {
-    static constexpr uint32_t LOG_LOW = 5, LOG_HIGH = 10;
+    static constexpr uint32_t LOG_LOW = 5, LOG_HIGH = 12;
     std::vector<Fr> low, high;
     explicit Tables(Fr root) {
         // T[2^k] has order 2^(k + 2).
