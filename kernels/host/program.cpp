@@ -62,24 +62,28 @@ template <class F> static void group() {
     }
 }
 
-// A root of order 2^28, then transforms: the logarithm of the size and a list of radices as 32-bit words, ended by a
-// zero, and the values -> those in bit-reversed order of their transform, and the transform in time of these.
+// A root of order 2^30, then transforms: the levels of a round (2 or 3), the logarithm of the size and a list of radices
+// as 32-bit words, ended by a zero, and the values -> those in bit-reversed order of their transform, and the transform
+// in time of these.
 static void transforms() {
     Fr root;
     if (!read_value(root)) return;
     host::Tables tables(root);
-    uint32_t log_size, log_radix;
-    while (read_value(log_size)) {
+    NttRoots roots = tables.roots();
+    uint32_t levels, log_size, log_radix;
+    while (read_value(levels) && read_value(log_size)) {
         std::vector<NttPass> passes;
         for (uint32_t log_block = log_size; read_value(log_radix) && log_radix != 0; log_block -= log_radix)
             passes.push_back({log_block, log_radix});
         std::vector<Fr> data((size_t)1 << log_size);
         for (Fr &value : data) read_value(value);
-        for (const NttPass &pass : passes) host::pass<false>(data, log_size, pass, tables.roots());
-        for (const Fr &value : data) write_value(value);
+        auto frequency = levels == 2 ? host::pass<2, false> : host::pass<3, false>;
+        auto time = levels == 2 ? host::pass<2, true> : host::pass<3, true>;
+        for (const NttPass &pass : passes) frequency(data, log_size, pass, roots);
+        for (Fr &value : data) write_value(value = Fr::reduce_once(value));
         std::reverse(passes.begin(), passes.end());
-        for (const NttPass &pass : passes) host::pass<true>(data, log_size, pass, tables.roots());
-        for (const Fr &value : data) write_value(value);
+        for (const NttPass &pass : passes) time(data, log_size, pass, roots);
+        for (const Fr &value : data) write_value(Fr::reduce_once(value));
     }
 }
 

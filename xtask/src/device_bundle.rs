@@ -32,7 +32,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("proofs", ""),
     ("lanes", ""),
     ("measure", "16 18 20 22 24 check"),
-    ("measure_proof", "18 20 22"),
+    ("measure_proof", "18/4 20/4 22/32 24/4"),
     ("measure_circuits", "check"),
 ];
 

@@ -137,7 +137,7 @@ fn transform(backend: &CudaBackend, log_size: u32) -> Result<Vec<Value>> {
         backend,
         || Ok(backend.ntt(&mut vector, Transform::Forward)?),
     )?;
-    let reversed = ours(backend, || Ok(backend.forward_to_reversed(&mut vector)?))?;
+    let reversed = ours(backend, || Ok(backend.ntt_to_reversed(&mut vector)?))?;
     drop(vector);
     let mut peers = [vec![0.0; REPEATS], vec![0.0; REPEATS]];
     peer::ntt(&mut values, true, &mut peers[0])?;

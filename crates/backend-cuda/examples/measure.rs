@@ -1,8 +1,9 @@
 //! Times operations on device 0 against their results on the CPU. Prints a table of medians, milliseconds by events.
 //!
 //! Arguments: the sizes as powers of two (default 16 to 22, every other), what to time (`ntt`, `g1`, `tables`, `bits`,
-//! `g2`; default all), and `check` to compare results with the CPU. `g1` and `g2` are without tables of points, `tables`
-//! is G1 with as many as a plan has windows, and `bits` sums a random half of so many points.
+//! `twos`, `fours`, `g2`; default all), and `check` to compare results with the CPU. `g1` and `g2` are without tables of
+//! points, `tables` is G1 with as many as a plan has windows, and `bits` sums a random half of so many points. `twos` and
+//! `fours` sum as many as would be left to add with tables of all sums of two and of four neighbours.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -155,8 +156,8 @@ fn multiplications<G: Group>(
     Ok(())
 }
 
-/// A query over `count` variables that are all bits, and a witness in which a random half is one.
-fn selections(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
+/// A query over variables that are all bits, and a witness in which as many of 64 are one, at random.
+fn selections(backend: &CudaBackend, log_size: u32, of_64: u32, check: bool) -> Result<()> {
     let count = 1usize << log_size;
     let shape = Shape {
         inputs: 1,
@@ -180,7 +181,10 @@ fn selections(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
     };
     let mut rng = ChaCha12Rng::seed_from_u64(5);
     let mut words = vec![0u32; count.div_ceil(32)];
-    words.iter_mut().for_each(|word| *word = rng.next_u32());
+    let mut bit = || u32::from(rng.next_u32() % 64 < of_64);
+    for word in &mut words {
+        *word = (0..32).fold(0, |word, place| word | bit() << place);
+    }
     let bit = |i: usize| Fr::from(u64::from(words[i / 32] >> (i % 32) & 1));
     let values: Vec<Fr> = (0..count).map(bit).collect();
     let witness = Assignment::new(vec![Fr::ONE], values.iter().copied()).pack(&r1cs)?;
@@ -197,7 +201,7 @@ fn selections(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
     } else {
         "not compared"
     };
-    println!("bits 2^{log_size}: {time:.3} ms, {compared}");
+    println!("bits 2^{log_size}, {of_64} of 64: {time:.3} ms, {compared}");
     Ok(())
 }
 
@@ -208,7 +212,7 @@ fn main() -> Result<()> {
     if sizes.is_empty() {
         sizes = vec![16, 18, 20, 22];
     }
-    let kinds = ["ntt", "g1", "tables", "bits", "g2"];
+    let kinds = ["ntt", "g1", "tables", "bits", "twos", "fours", "g2"];
     let named = |kind: &str| arguments.iter().any(|argument| argument == kind);
     let any = kinds.into_iter().any(named);
     let backend = CudaBackend::open(0)?;
@@ -222,7 +226,9 @@ fn main() -> Result<()> {
                 "ntt" => transforms(&backend, size, check)?,
                 "g1" => multiplications::<G1>(&backend, size, 1, check)?,
                 "tables" => multiplications::<G1>(&backend, size, u32::MAX, check)?,
-                "bits" => selections(&backend, size, check)?,
+                "bits" => selections(&backend, size, 32, check)?,
+                "twos" => selections(&backend, size, 24, check)?,
+                "fours" => selections(&backend, size, 15, check)?,
                 _ => multiplications::<G2>(&backend, size, 1, check)?,
             }
         }

@@ -1,8 +1,8 @@
-//! Times whole proofs on device 0, from a packed witness with the key resident, of circuits with 75 % booleans.
+//! Times whole proofs on device 0, from a packed witness with the key resident, of circuits that are mostly booleans.
 //!
-//! Arguments: powers of two for the number of constraints (default 18 20). The key is made on the device. Prints the
-//! median of five proofs and the stages of that proof; a stage's time is until its work is queued, except for the
-//! multiplications, which end with their result.
+//! Arguments: `LOG/N`, 2^LOG constraints of which one in N makes a field element and the others booleans (default 18/4
+//! 20/4). The key is made on the device. Prints the median of five proofs and the stages of that proof; a stage's time is
+//! until its work is queued, except for the multiplications, which end with their result.
 
 use std::error::Error;
 use std::time::Instant;
@@ -16,11 +16,14 @@ use cuzk_testing::circuits::{Step, StepCircuit};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// Three bits, then a product of what came before, which is a field element.
-fn circuit(steps: usize) -> StepCircuit {
-    let steps = (0..steps).map(|i| match i % 4 {
+/// Bits, then, as every `period`-th step, a product of what came before, which is a field element.
+fn circuit(steps: usize, period: usize) -> StepCircuit {
+    let steps = (0..steps).map(|i| match i % period {
         _ if i == 0 => Step::Aux(0x1234_5678_9abc),
-        3 => Step::Product(vec![(i - 1, 1), (i - 3, 7)], vec![(i - 2, 1), (i - 3, -1)]),
+        last if last == period - 1 => {
+            let first = i - last;
+            Step::Product(vec![(i - 1, 1), (first, 7)], vec![(i - 2, 1), (first, -1)])
+        }
         _ => Step::Bit((i * 0x9e37) >> 7 & 1 == 1),
     });
     StepCircuit {
@@ -29,9 +32,9 @@ fn circuit(steps: usize) -> StepCircuit {
     }
 }
 
-fn measure(backend: &CudaBackend, log_size: u32) -> Result<(), Box<dyn Error>> {
+fn measure(backend: &CudaBackend, log_size: u32, period: usize) -> Result<(), Box<dyn Error>> {
     // The input row makes the domain full.
-    let circuit = circuit((1 << log_size) - 2);
+    let circuit = circuit((1 << log_size) - 2, period);
     let pce = Pce::record(circuit.to_blank())?;
     let clock = Instant::now();
     let toxic = ToxicWaste::sample(&mut ChaCha12Rng::seed_from_u64(1));
@@ -55,22 +58,25 @@ fn measure(backend: &CudaBackend, log_size: u32) -> Result<(), Box<dyn Error>> {
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (seconds, stages) = &times[times.len() / 2];
     println!(
-        "proof 2^{log_size}: {:.1} ms, key {keygen:.2} s, {stages:?}",
+        "proof 2^{log_size}, one field element in {period}: {:.1} ms, key {keygen:.2} s, {stages:?}",
         seconds * 1e3
     );
     Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut sizes: Vec<u32> = std::env::args()
-        .skip(1)
-        .map(|text| text.parse())
-        .collect::<Result<_, _>>()?;
-    if sizes.is_empty() {
-        sizes = vec![18, 20];
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.is_empty() {
+        arguments = ["18/4", "20/4"].map(str::to_owned).to_vec();
     }
     let backend = CudaBackend::open(0)?;
-    sizes
-        .into_iter()
-        .try_for_each(|log_size| measure(&backend, log_size))
+    for argument in arguments {
+        let (log_size, period) = argument.split_once('/').ok_or("LOG/N")?;
+        let period: usize = period.parse()?;
+        if period < 4 {
+            return Err("at least four constraints a field element".into());
+        }
+        measure(&backend, log_size.parse()?, period)?;
+    }
+    Ok(())
 }

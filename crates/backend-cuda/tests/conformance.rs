@@ -2,16 +2,19 @@
 //!
 //! On a system without a device, or built without kernels, what is checked is that the backend says so.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use cuzk_backend::{Backend, Evaluations, FixedBase, Msm, Ntt, Transform, Vectors, conformance};
+use cuzk_backend::{
+    Backend, Evaluations, FixedBase, MatVec, Msm, Ntt, Transform, Vectors, conformance,
+};
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_backend_cuda::{CudaBackend, OpenError};
 use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{EncodedPoints, Fr, G1, G2, Group};
 use cuzk_gpu::GpuError;
 use cuzk_pce::Pce;
-use cuzk_r1cs::{Assignment, PackedWitness, synthesize};
+use cuzk_r1cs::{Assignment, Density, PackedWitness, synthesize};
 use cuzk_testing::circuits::{Step, StepCircuit};
 use ff::Field;
 use group::prime::PrimeCurveAffine;
@@ -52,12 +55,19 @@ fn operations_conform() {
     conformance::operations(&backend, &mut rng(5)).unwrap();
 }
 
-/// Sizes at which the number of passes and their radices change, against the CPU.
+/// Sizes at which the number of passes and their radices change, against the CPU; with little memory few roots are looked
+/// up, and the others are products.
 #[test]
 fn transforms_of_every_plan_are_the_cpus() {
     let Some(backend) = device() else { return };
-    for log_size in 10..=20 {
-        let values = scalars(1 << log_size, log_size);
+    transforms_are_the_cpus(&backend, 10..=22);
+    let small = CudaBackend::open_within(0, Some(512 << 20)).unwrap();
+    transforms_are_the_cpus(&small, 19..=21);
+}
+
+fn transforms_are_the_cpus(backend: &CudaBackend, log_sizes: RangeInclusive<u32>) {
+    for log_size in log_sizes {
+        let values = scalars(1 << log_size, log_size.into());
         for transform in [
             Transform::Forward,
             Transform::Inverse,
@@ -79,7 +89,7 @@ fn transforms_of_every_plan_are_the_cpus() {
 #[test]
 fn quotients_of_every_plan_are_the_cpus() {
     let Some(backend) = device() else { return };
-    for log_size in [11, 12, 18, 19, 20] {
+    for log_size in [10, 11, 12, 18, 19, 20, 22] {
         let [a, b] = [1, 2].map(|seed| scalars(1 << log_size, seed));
         let wanted = CpuBackend.quotient(Evaluations {
             a: a.clone(),
@@ -94,7 +104,47 @@ fn quotients_of_every_plan_are_the_cpus() {
     }
 }
 
-/// Many scalars of the kinds that fill buckets unevenly, against the CPU.
+/// Scalars of the kinds that fill buckets unevenly.
+fn scalar_cases(size: usize) -> Vec<(&'static str, Vec<Fr>)> {
+    let mut rng = rng(size as u64);
+    let bits = (0..size).map(|_| Fr::from(u64::from(rng.next_u32() & 1)));
+    let bits = bits.collect();
+    let few = (0..size).map(|i| Fr::from(i as u64 % 3) - Fr::ONE);
+    vec![
+        ("random", scalars(size, 2)),
+        ("one bucket", vec![Fr::from(77); size]),
+        ("all zero", vec![Fr::ZERO; size]),
+        ("all one", vec![Fr::ONE; size]),
+        ("all r - 1", vec![-Fr::ONE; size]),
+        ("bits", bits),
+        ("few values", few.collect()),
+    ]
+}
+
+fn multiplication_is_the_cpus<G: Group>(
+    backend: &CudaBackend,
+    encoded: &EncodedPoints<G>,
+    cases: Vec<(&'static str, Vec<Fr>)>,
+) {
+    let most_tables = [1, u32::MAX];
+    let bases = most_tables.map(|most| backend.load_bases_with_tables(encoded, most).unwrap());
+    for (case, scalars) in cases {
+        let wanted = CpuBackend.msm::<G>(encoded, &scalars).unwrap();
+        let scalars = backend.upload(scalars).unwrap();
+        for bases in &bases {
+            let found = backend.msm::<G>(bases, &scalars).unwrap();
+            let plan = bases.plan();
+            assert!(
+                found == wanted,
+                "{} {}, {case}, {plan:?}",
+                G::NAME,
+                encoded.len()
+            );
+        }
+    }
+}
+
+/// Many scalars and points of the kinds that matter, with and without tables, against the CPU.
 fn large_multiplications_conform<G: Group>(sizes: &[usize]) {
     let Some(backend) = device() else { return };
     let largest = sizes.iter().copied().max().unwrap_or(0);
@@ -102,51 +152,48 @@ fn large_multiplications_conform<G: Group>(sizes: &[usize]) {
     let points = CpuBackend
         .fixed_base::<G>(&base, &scalars(largest, 1))
         .unwrap();
-    assert!(
-        backend
-            .fixed_base::<G>(&base, &scalars(largest, 1))
-            .unwrap()
-            == points
-    );
     for &size in sizes {
+        let found = backend.fixed_base::<G>(&base, &scalars(size, 1)).unwrap();
+        assert!(
+            found == points[..size],
+            "{} {size}, multiples of a base",
+            G::NAME
+        );
         let encoded = EncodedPoints::<G>::encode(&points[..size]);
-        let bases = backend.load_bases(encoded.clone()).unwrap();
-        let mut rng = rng(size as u64);
-        let cases = [
-            ("random", scalars(size, 2)),
-            ("one bucket", vec![Fr::from(77); size]),
-            ("all r - 1", vec![-Fr::ONE; size]),
-            (
-                "bits",
-                (0..size)
-                    .map(|_| Fr::from(u64::from(rng.next_u32() & 1)))
-                    .collect(),
-            ),
-            (
-                "few values",
-                (0..size)
-                    .map(|i| Fr::from(i as u64 % 3) - Fr::ONE)
-                    .collect(),
-            ),
-        ];
-        for (case, scalars) in cases {
-            let wanted = CpuBackend.msm::<G>(&encoded, &scalars).unwrap();
-            let found = backend
-                .msm::<G>(&bases, &backend.upload(scalars).unwrap())
-                .unwrap();
-            assert!(found == wanted, "{} {size}, {case}", G::NAME);
+        multiplication_is_the_cpus(&backend, &encoded, scalar_cases(size));
+        let signed = |i: usize| if i.is_multiple_of(2) { base } else { -base };
+        let with_infinity = |i: usize| match i % 3 {
+            0 => G::Affine::identity(),
+            _ => points[i],
+        };
+        for (case, points) in [
+            ("all bases equal", vec![base; size]),
+            ("P and -P", (0..size).map(signed).collect()),
+            ("infinities", (0..size).map(with_infinity).collect()),
+        ] {
+            let encoded = EncodedPoints::<G>::encode(&points);
+            let cases = vec![(case, scalars(size, 3)), (case, vec![Fr::from(9); size])];
+            multiplication_is_the_cpus(&backend, &encoded, cases);
         }
     }
 }
 
 #[test]
 fn large_multiplications_in_g1_conform() {
-    large_multiplications_conform::<G1>(&[65_535, 65_536, 65_537, (1 << 18) + 1]);
+    let sizes = [65_535, 65_536, 65_537, (1 << 20) - 1, (1 << 20) + 1];
+    large_multiplications_conform::<G1>(&sizes);
+}
+
+#[test]
+fn multiplications_of_four_million_points_conform() {
+    large_multiplications_conform::<G1>(&[1 << 22]);
 }
 
 #[test]
 fn large_multiplications_in_g2_conform() {
-    large_multiplications_conform::<G2>(&[4095, 4097, 32_769]);
+    let sizes = [31, 32, 237, 511, 512, 513, 65_535, 65_536, 65_537];
+    large_multiplications_conform::<G2>(&sizes);
+    large_multiplications_conform::<G2>(&[(1 << 20) + 1]);
 }
 
 fn compiled(circuit: StepCircuit) -> (Pce, Arc<PackedWitness>) {
@@ -172,6 +219,52 @@ fn matrices_conform() {
             blank: false,
         });
         conformance::matrices(&backend, pce.r1cs(), &witness, &mut rng(6)).unwrap();
+    }
+}
+
+/// Products of large circuits and sums over their variables, against the CPU.
+#[test]
+fn large_matrices_conform() {
+    let Some(backend) = device() else { return };
+    for count in [65_535, 65_536, 65_537, (1 << 20) - 1, (1 << 20) + 1] {
+        let steps = (0..count).map(|i| match i % 4 {
+            _ if i == 0 => Step::Aux(0x1234_5678),
+            3 => Step::Product(vec![(i - 1, 3), (i / 2, -1)], vec![(i / 3, 1)]),
+            _ => Step::Bit(i % 3 == 0),
+        });
+        let (pce, witness) = compiled(StepCircuit {
+            steps: steps.collect(),
+            blank: false,
+        });
+        let product = |backend: &CudaBackend| {
+            let matrices = backend.load_matrices(Arc::clone(pce.r1cs())).unwrap();
+            let witness = backend.load_witness(Arc::clone(&witness)).unwrap();
+            let found = backend.mat_vec(&matrices, &witness).unwrap();
+            [found.a, found.b].map(|values| backend.download(values).unwrap())
+        };
+        let matrices = CpuBackend.load_matrices(Arc::clone(pce.r1cs())).unwrap();
+        let on_cpu = CpuBackend.load_witness(Arc::clone(&witness)).unwrap();
+        let wanted = CpuBackend.mat_vec(&matrices, &on_cpu).unwrap();
+        assert!(product(&backend) == [wanted.a, wanted.b], "{count} steps");
+        let density = pce.r1cs().density().unwrap();
+        for set in [density.a(pce.shape), density.b(), Density::l(pce.shape)] {
+            let base = PrimeCurveAffine::generator();
+            let points = backend.fixed_base::<G1>(&base, &scalars(set.len(), 4));
+            let encoded = EncodedPoints::<G1>::encode(&points.unwrap());
+            let set = Arc::new(set);
+            let query = |backend: &CudaBackend| {
+                let loaded = backend
+                    .load_query::<G1>(encoded.clone(), Arc::clone(&set), pce.r1cs())
+                    .unwrap();
+                let witness = backend.load_witness(Arc::clone(&witness)).unwrap();
+                backend.msm_query::<G1>(&loaded, &witness).unwrap()
+            };
+            let loaded = CpuBackend
+                .load_query::<G1>(encoded.clone(), Arc::clone(&set), pce.r1cs())
+                .unwrap();
+            let wanted = CpuBackend.msm_query::<G1>(&loaded, &on_cpu).unwrap();
+            assert!(query(&backend) == wanted, "{count} steps");
+        }
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Device {
     pool: Pool,
     staging: Staging,
     streams: Mutex<Vec<sys::CUstream>>,
+    /// The dynamic shared memory that kernels are allowed, where it is more than any may use.
+    shared: Mutex<HashMap<&'static str, u32>>,
 }
 
 /// A kernel's handle. It lives as long as its module, which is the device's.
@@ -159,6 +161,7 @@ impl Device {
             pool: Pool::new(ordinal, limit, memory_limit.is_some())?,
             staging: Staging::default(),
             streams: Mutex::default(),
+            shared: Mutex::default(),
         };
         for image in images {
             // The driver reads the image as 8-byte words.
@@ -227,12 +230,19 @@ impl Device {
             name,
         })?;
         if shared > DEFAULT_SHARED {
-            let limit =
-                sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function's module is loaded as long as the device lives.
-            let set =
-                unsafe { result::function::set_function_attribute(kernel.0, limit, shared as i32) };
-            set.named(ordinal, "cuFuncSetAttribute")?;
+            // The allowance is the device's and only grows: another lane may be about to use the larger one.
+            let mut allowances = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let allowed = allowances.entry(name).or_insert(DEFAULT_SHARED);
+            if shared > *allowed {
+                let limit =
+                    sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                // SAFETY: the function's module is loaded as long as the device lives.
+                let set = unsafe {
+                    result::function::set_function_attribute(kernel.0, limit, shared as i32)
+                };
+                set.named(ordinal, "cuFuncSetAttribute")?;
+                *allowed = shared;
+            }
         }
         Ok(*kernel)
     }

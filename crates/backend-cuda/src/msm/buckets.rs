@@ -15,8 +15,14 @@ use crate::memory::coordinate_words;
 const CHUNKS: usize = 1 << 18;
 /// Digits of a chunk at least.
 const MIN_CHUNK: usize = 16;
+/// Runs of buckets, as a power of two, that are summed up at once.
+const LOG_RUNS: u32 = 15;
+/// Buckets of a run at least, as a power of two: each is multiplied by the number of those before it.
+const MIN_LOG_RUN: u32 = 3;
 /// Partial sums of a chunk.
 const PARTIAL_CHUNK: usize = 8;
+/// Partial sums of which a block's threads add up one each: no more than the largest device adds at once.
+const COMBINED: usize = 1 << 14;
 /// Entries that are sorted and added up at a time, at most: items are counted in 31 bits.
 const MAX_ENTRIES: usize = 1 << 30;
 /// Coordinates that the workspace of an entry takes, about.
@@ -112,21 +118,30 @@ impl CudaBackend {
         self.launch(kernel, Grid::over(chunks, 128), &arguments)?;
         while chunks > 1 {
             let count = 2 * chunks;
-            let (next_chunks, next_keys, next_sums) = self.partials(count, PARTIAL_CHUNK, words)?;
-            let arguments = [
-                (&keys).into(),
-                (&sums).into(),
-                (PARTIAL_CHUNK as u32).into(),
-                (count as u32).into(),
+            let together = count <= COMBINED;
+            let length = if together {
+                names.fold_threads as usize
+            } else {
+                PARTIAL_CHUNK
+            };
+            let (next_chunks, next_keys, next_sums) = self.partials(count, length, words)?;
+            let mut arguments = vec![(&keys).into(), (&sums).into()];
+            if !together {
+                arguments.push((length as u32).into());
+            }
+            arguments.extend([
+                Argument::from(count as u32),
                 buckets,
                 (&next_keys).into(),
                 (&next_sums).into(),
-            ];
-            self.launch(
-                names.accumulate_partial,
-                Grid::over(next_chunks, 128),
-                &arguments,
-            )?;
+            ]);
+            let (kernel, grid) = if together {
+                let grid = Grid::of(next_chunks as u32, names.fold_threads, 0);
+                (names.combine, grid)
+            } else {
+                (names.accumulate_partial, Grid::over(next_chunks, 128))
+            };
+            self.launch(kernel, grid, &arguments)?;
             (chunks, keys, sums) = (next_chunks, next_keys, next_sums);
         }
         Ok(())
@@ -153,9 +168,9 @@ impl CudaBackend {
     ) -> Result<G::Projective, BackendError> {
         let (log_buckets, groups) = (plan.log_buckets(), plan.groups() as usize);
         let words = xyzz_words::<G>();
-        // Long runs take fewer additions, short ones more threads.
-        let half = plan.buckets().max(1).ilog2().div_ceil(2);
-        let log_length = half.saturating_sub(5).min(log_buckets);
+        // Long runs take fewer additions, short ones more threads: so many that they fill the largest device once.
+        let by_size = plan.buckets().max(1).ilog2().saturating_sub(LOG_RUNS);
+        let log_length = by_size.max(MIN_LOG_RUN).min(log_buckets);
         let log_row = log_buckets - log_length;
         let threads = groups << log_row;
         let parts = self.stream.alloc(threads * words).map_err(failure)?;

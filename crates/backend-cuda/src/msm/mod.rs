@@ -28,6 +28,7 @@ pub(crate) struct Kernels {
     accumulate: &'static str,
     accumulate_affine: &'static str,
     accumulate_partial: &'static str,
+    combine: &'static str,
     digits: PairKernels,
     sums: PairKernels,
     invert: &'static str,
@@ -52,6 +53,7 @@ const G1_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g1",
     accumulate_affine: "msm_accumulate_affine_g1",
     accumulate_partial: "msm_accumulate_partial_g1",
+    combine: "msm_combine_g1",
     digits: PairKernels {
         slopes: "pairs_slopes_digits_g1",
         add: "pairs_add_digits_g1",
@@ -77,6 +79,7 @@ const G2_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g2",
     accumulate_affine: "msm_accumulate_affine_g2",
     accumulate_partial: "msm_accumulate_partial_g2",
+    combine: "msm_combine_g2",
     digits: PairKernels {
         slopes: "pairs_slopes_digits_g2",
         add: "pairs_add_digits_g2",

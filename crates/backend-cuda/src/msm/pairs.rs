@@ -12,10 +12,10 @@ use crate::memory::coordinate_words;
 
 /// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.
 const MIN_ITEMS: usize = 1 << 21;
-/// The mean length of a bucket's list below which rounds copy more than they add.
-const MIN_MEAN: usize = 2;
+/// Twice the mean length of a bucket's list below which rounds copy more than they add.
+const MIN_MEAN: usize = 3;
 /// Pairs that share a thread's product at most.
-const MAX_BATCH: usize = 24;
+const MAX_BATCH: usize = 48;
 /// Threads that fill the largest device.
 const FILL: usize = 1 << 17;
 /// Threads of an inversion at most that each invert on their own.
@@ -52,7 +52,7 @@ struct Work {
 impl CudaBackend {
     /// Whether a round of pairs pays for so many items in so many lists.
     pub(super) fn pairs_pay<G: Group>(items: usize, lists: usize) -> bool {
-        items >= MIN_ITEMS * 6 / coordinate_words::<G>() && items > MIN_MEAN * lists
+        items >= MIN_ITEMS * 6 / coordinate_words::<G>() && 2 * items > MIN_MEAN * lists
     }
 
     /// Halves the lists of digits until they are short.

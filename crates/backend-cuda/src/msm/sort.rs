@@ -19,6 +19,8 @@ const LOG_PARTITION_ENTRIES: u32 = 14;
 const LOG_BLOCKS: u32 = 8;
 /// Threads of the kernels that count, scatter and sort.
 const THREADS: u32 = 1024;
+/// Entries that a block puts in order at a time.
+const STAGED: u32 = 1 << 13;
 /// Tiles of a window at most, and scalars of a tile at least.
 const MAX_TILES: usize = 1024;
 const MIN_TILE: usize = 4096;
@@ -121,10 +123,19 @@ impl Layout {
         ]
     }
 
-    fn grid(&self, windows: usize) -> Grid {
-        let partitions = 1 << (self.log_buckets - self.log_partition);
-        Grid::of((windows * self.tiles) as u32, THREADS, 4 * partitions)
+    fn grid(&self, windows: usize, shared: u32) -> Grid {
+        Grid::of((windows * self.tiles) as u32, THREADS, shared)
     }
+
+    /// Partitions of a group.
+    fn group_partitions(&self) -> u32 {
+        1 << (self.log_buckets - self.log_partition)
+    }
+}
+
+/// Shared memory of a block that writes entries by so many keys: the entries, a place and an offset a key, and the end.
+fn staging(keys: u32) -> u32 {
+    8 * STAGED + 4 * (2 * keys + 1)
 }
 
 fn optional(buffer: Option<&Buffer<u32>>, index: usize) -> Argument<'_> {
@@ -189,7 +200,8 @@ impl CudaBackend {
             (&entries).into(),
             (&starts).into(),
         ];
-        let grid = Grid::of(layout.partitions() as u32, THREADS, 0);
+        let shared = staging(1 << layout.log_partition);
+        let grid = Grid::of(layout.partitions() as u32, THREADS, shared);
         self.launch("msm_sort", grid, &arguments)?;
         let copy = |from, to| self.stream.copy(&counts, from, &starts, to, 1);
         copy(digit_counts, buckets).map_err(failure)?;
@@ -250,7 +262,8 @@ impl CudaBackend {
         ];
         arguments.extend(layout.arguments(plan));
         arguments.push(counts.into());
-        self.launch("msm_count", layout.grid(part.windows.len()), &arguments)
+        let grid = layout.grid(part.windows.len(), 4 * layout.group_partitions());
+        self.launch("msm_count", grid, &arguments)
     }
 
     fn scatter(
@@ -273,6 +286,7 @@ impl CudaBackend {
         ];
         arguments.extend(layout.arguments(list.plan));
         arguments.extend([Argument::from(places), parted.into()]);
-        self.launch("msm_scatter", layout.grid(part.windows.len()), &arguments)
+        let grid = layout.grid(part.windows.len(), staging(layout.group_partitions()));
+        self.launch("msm_scatter", grid, &arguments)
     }
 }

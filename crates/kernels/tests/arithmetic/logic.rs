@@ -41,45 +41,50 @@ fn reversed(values: &[Fr]) -> Vec<Fr> {
     (0..values.len()).map(|i| values[place(i)]).collect()
 }
 
-/// Small sizes, each radix alone, and passes whose tiles hold columns.
+/// Small sizes, each radix alone, and passes whose tiles hold columns, in rounds of two and of three levels.
 #[test]
 fn passes_make_a_transform() {
-    let plans: [&[u32]; 10] = [
+    let plans: [&[u32]; 11] = [
         &[1],
         &[2],
         &[3],
         &[5],
         &[9],
-        &[11],
+        &[10],
         &[6, 6],
         &[7, 6],
         &[8, 6],
-        &[9, 6],
+        &[6, 6, 5],
+        &[10, 4],
     ];
-    let root = Fr::ROOT_OF_UNITY.pow_vartime([1 << (Fr::S - 28)]);
+    let root = Fr::ROOT_OF_UNITY.pow_vartime([1 << (Fr::S - 30)]);
     let mut rng = ChaCha12Rng::seed_from_u64(4);
     let mut input = Vec::new();
     root.write(&mut input);
     let mut all = Vec::new();
-    for plan in plans {
+    for (levels, plan) in [2u32, 3]
+        .into_iter()
+        .flat_map(|levels| plans.map(|plan| (levels, plan)))
+    {
         let log_size: u32 = plan.iter().sum();
-        for word in [&[log_size], plan, &[0]].concat() {
+        for word in [&[levels, log_size], plan, &[0]].concat() {
             input.extend(word.to_le_bytes());
         }
         let values: Vec<Fr> = (0..1 << log_size).map(|_| Fr::random(&mut rng)).collect();
         values.iter().for_each(|value| value.write(&mut input));
-        all.push(values);
+        all.push((levels, plan, values));
     }
     let output = host::run("transforms", input);
     let mut results = output.chunks_exact(32).map(Fr::read);
-    for (plan, values) in plans.iter().zip(all) {
+    for (levels, plan, values) in all {
+        let case = format!("{plan:?} by {levels}");
         let log_size = values.len().trailing_zeros();
-        let root = root.pow_vartime([1 << (28 - log_size)]);
+        let root = root.pow_vartime([1 << (30 - log_size)]);
         let wanted = transform(&values, root);
         let frequency: Vec<Fr> = results.by_ref().take(values.len()).collect();
-        assert!(reversed(&frequency) == wanted, "in frequency, {plan:?}");
+        assert!(reversed(&frequency) == wanted, "in frequency, {case}");
         let time: Vec<Fr> = results.by_ref().take(values.len()).collect();
-        assert!(transform(&wanted, root) == time, "in time, {plan:?}");
+        assert!(transform(&wanted, root) == time, "in time, {case}");
     }
     assert!(results.next().is_none());
 }

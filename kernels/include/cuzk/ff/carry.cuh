@@ -44,6 +44,13 @@ __device__ __forceinline__ void accumulate(uint32_t *acc, const uint32_t *a, uin
     }
 }
 
+// acc[0 .. 2 COUNT) += b * (a[0] + a[2] 2^64 + ...), and the carry to acc[2 COUNT].
+template <int COUNT>
+__device__ __forceinline__ void accumulate_through(uint32_t *acc, const uint32_t *a, uint32_t b) {
+    accumulate<2 * COUNT>(acc, a, b);
+    acc[2 * COUNT] = add_in(acc[2 * COUNT], 0);
+}
+
 // `accumulate` where a[0] is one and acc[0] + b is zero modulo 2^32: the lowest product needs no multiplier.
 template <int N>
 __device__ __forceinline__ void accumulate_unit(uint32_t *acc, const uint32_t *a, uint32_t b) {
@@ -54,6 +61,13 @@ __device__ __forceinline__ void accumulate_unit(uint32_t *acc, const uint32_t *a
         acc[j] = mad_low_through(a[j], b, acc[j]);
         acc[j + 1] = mad_high_through(a[j], b, acc[j + 1]);
     }
+}
+
+// -a, in such a way that ptxas does not know: it fuses no low and high products of what it knows to be a negative.
+__device__ __forceinline__ uint32_t negate(uint32_t a) {
+    uint32_t out;
+    asm volatile("not.b32 %0, %1;\n\tadd.u32 %0, %0, 1;" : "=&r"(out) : "r"(a));
+    return out;
 }
 
 // acc = acc / 2^64 + b * (a[0] + a[2] 2^64 + ...) + the carry that is set; the result fits.

@@ -64,6 +64,34 @@ __device__ __forceinline__ void accumulate(const Source &source, uint32_t length
     add_chunk<F>(chunk, source, sink);
 }
 
+// `accumulate` of partial sums by the threads of a block together, a sum a thread: each adds what lies 1, 2, 4, ... behind
+// its own while it is of the same bucket, so that a bucket's first has their sum. More additions than in chunks, and
+// fewer after each other: for short lists.
+template <class F, int THREADS>
+__device__ __forceinline__ void combine(const uint32_t *keys_in, const Xyzz<F> *sums_in, uint32_t count,
+                                        Xyzz<F> *buckets, uint32_t *keys, Xyzz<F> *sums) {
+    __shared__ Xyzz<F> shared[THREADS];
+    uint32_t begin = blockIdx.x * THREADS, t = threadIdx.x;
+    uint32_t length = min(count - begin, (uint32_t)THREADS), last = begin + length - 1;
+    bool mine = t < length;
+    uint32_t key = mine ? keys_in[begin + t] : 0;
+    Xyzz<F> sum = mine ? load(sums_in + begin + t) : Xyzz<F>::infinity();
+    for (uint32_t gap = 1; gap < length; gap *= 2) {
+        shared[t] = sum;
+        __syncthreads();
+        if (t + gap < length && keys_in[begin + t + gap] == key) sum.merge(shared[t + gap]);
+        __syncthreads();
+    }
+    if (!mine || (t != 0 && keys_in[begin + t - 1] == key)) return;
+    // A bucket's first. It is open where it goes on before or after the block.
+    bool from_before = t == 0 && begin > 0 && keys_in[begin - 1] == key;
+    bool at_end = keys_in[last] == key, goes_on = at_end && last + 1 < count && keys_in[last + 1] == key;
+    BucketSink<F> sink = {buckets, keys, sums, blockIdx.x};
+    if (!from_before && !goes_on) sink.done(key, sum);
+    if (t == 0) sink.partial(0, key, from_before ? sum : Xyzz<F>::infinity());
+    if (at_end) sink.partial(1, key, goes_on && !from_before ? sum : Xyzz<F>::infinity());
+}
+
 // Sum of (i + 1) buckets[i] over `length` buckets, and over all threads of a window more than one: the sum of the
 // buckets times how many lie before the thread's first.
 template <class F>
@@ -233,6 +261,11 @@ __device__ __forceinline__ void double_points(const Affine<F> *source, const uin
         cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
         cuzk::accumulate<F>(cuzk::PartialList<F>{keys_in, sums_in}, length, count, buckets, keys,      \
                                    sums);                                                                     \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(FOLD_THREADS) void msm_combine_##G(                               \
+        const uint32_t *keys_in, const cuzk::Xyzz<F> *sums_in, uint32_t count, cuzk::Xyzz<F> *buckets,        \
+        uint32_t *keys, cuzk::Xyzz<F> *sums) {                                                                \
+        cuzk::combine<F, FOLD_THREADS>(keys_in, sums_in, count, buckets, keys, sums);                         \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_reduce_##G(                                         \
         const cuzk::Xyzz<F> *buckets, uint32_t log_buckets, uint32_t log_length, uint32_t windows,            \

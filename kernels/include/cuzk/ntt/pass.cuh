@@ -1,12 +1,18 @@
-// One pass of a transform: log_radix levels at once, on tiles that lie in fast memory.
+// One pass of a transform: a few levels at once, on tiles that lie in fast memory.
 //
-// A transform of n = 2^log_size values is a few passes. A pass works on blocks of L = 2^log_block values. Seen as
-// R = 2^log_radix rows of S = L / R columns, it transforms every column and, in decimation in frequency, leaves the
-// value k of column c, times w_L^(c k), in the row that has k's bits reversed. The next pass has blocks of S. After
-// the last pass (S = 1) the values are in bit-reversed order. Decimation in time is the mirror: bit-reversed order
-// in, the passes backwards, natural order out. So nothing is ever permuted.
+// A transform of n = 2^log_size values is a few passes over the data. Decimation in frequency takes natural to
+// bit-reversed order: level l has 2^l blocks, and in block b the values x and y of its halves become x + T[b] y and
+// x - T[b] y. T[b] depends on the block alone, not on the place in it, and not on the level: it is the root whose part
+// of the circle is half of b's bits read backwards after the point. So the levels of a pass need no twiddles between
+// them and those of the next. Decimation in time is the transpose, bit-reversed to natural order: levels backwards, x
+// and y become x + y and (x - y) T[b]. Nothing is ever permuted.
+//
+// A pass works on blocks of L = 2^log_block values. Seen as R = 2^log_radix rows of S = L / R columns, its levels
+// combine rows. The next pass has blocks of S.
+//
+// Between levels values are below twice the modulus.
 #pragma once
-#include "../ff/bls12_381.cuh"
+#include "../memory.cuh"
 
 namespace cuzk {
 
@@ -14,26 +20,14 @@ struct NttPass {
     uint32_t log_block, log_radix;
 };
 
-// Powers of the root of unity w of order 2^28, of a transform's direction.
+// T of a transform's direction: T[b] = low[b mod 2^log_low] high[b >> log_low].
 struct NttRoots {
-    static constexpr uint32_t LOG_ORDER = 28;
-    static constexpr uint32_t LOG_TILE = 11;
-    static constexpr uint32_t LOG_SPLIT = 10;
-    const Fr *tile; // of the root of order 2^LOG_TILE, 2^LOG_TILE of them
-    const Fr *low;  // w^i, i < 2^LOG_SPLIT
-    const Fr *high; // w^(i 2^LOG_SPLIT), i < 2^(LOG_ORDER - LOG_SPLIT)
+    const Fr *low, *high;
+    uint32_t log_low;
 
-    // A power of the root of order 2^log_order, log_order <= LOG_TILE.
-    CUZK_FN Fr of_tile(uint32_t log_order, uint32_t exponent) const {
-        return tile[exponent << (LOG_TILE - log_order)];
-    }
-    // A power of the root of order 2^log_order; the exponent is below the order.
-    CUZK_FN Fr of_block(uint32_t log_order, uint32_t exponent) const {
-        uint32_t scaled = exponent << (LOG_ORDER - log_order);
-        Fr power = high[scaled >> LOG_SPLIT];
-        // Short blocks need multiples only.
-        if (log_order + LOG_SPLIT <= LOG_ORDER) return power;
-        return low[scaled & ((1u << LOG_SPLIT) - 1)] * power;
+    CUZK_FN Fr of(uint32_t block) const {
+        if (block >> log_low == 0) return load(low + block);
+        return load(low + (block & ((1u << log_low) - 1))) * load(high + (block >> log_low));
     }
 };
 
@@ -47,96 +41,99 @@ CUZK_FN uint32_t reverse_bits(uint32_t value, uint32_t bits) {
     return out;
 }
 
-// Where the values of a tile lie: 2^LOG_TILE of them, or fewer in a smaller transform. A tile has all rows of a few
-// adjacent columns, or, where blocks have one column, a few whole blocks.
+// Where the values of a tile lie: 2^log_tile of them. A tile has all rows of a few adjacent columns, or, where blocks
+// have one column, a few whole blocks.
 struct NttTile {
     uint32_t log_rows, log_columns, log_stride; // log_stride = log2 S
     bool whole_blocks;
-    uint32_t start;         // place of the first value
-    uint32_t column_offset; // of the first column within its block
+    uint32_t start; // place of the first value
+    uint32_t block; // of the first value
 
-    static CUZK_FN NttTile at(uint32_t log_size, NttPass pass, uint32_t index) {
+    static CUZK_FN NttTile at(uint32_t log_tile, NttPass pass, uint32_t index) {
         NttTile tile;
-        uint32_t log_tile = log_size < NttRoots::LOG_TILE ? log_size : NttRoots::LOG_TILE;
         tile.log_rows = pass.log_radix;
         tile.log_columns = log_tile - pass.log_radix;
         tile.log_stride = pass.log_block - pass.log_radix;
         tile.whole_blocks = tile.log_stride == 0;
         if (tile.whole_blocks) {
             tile.start = index << log_tile;
-            tile.column_offset = 0;
+            tile.block = index << tile.log_columns;
         } else {
             uint32_t log_groups = tile.log_stride - tile.log_columns;
-            uint32_t group = index & ((1u << log_groups) - 1);
-            tile.column_offset = group << tile.log_columns;
-            tile.start = (index >> log_groups << pass.log_block) + tile.column_offset;
+            tile.block = index >> log_groups;
+            tile.start = (tile.block << pass.log_block) + ((index & ((1u << log_groups) - 1)) << tile.log_columns);
         }
         return tile;
-    }
-    CUZK_FN uint32_t row(uint32_t slot) const {
-        return whole_blocks ? slot & ((1u << log_rows) - 1) : slot >> log_columns;
-    }
-    CUZK_FN uint32_t column(uint32_t slot) const {
-        return whole_blocks ? slot >> log_rows : slot & ((1u << log_columns) - 1);
     }
     CUZK_FN uint32_t slot(uint32_t row, uint32_t column) const {
         return whole_blocks ? (column << log_rows) + row : (row << log_columns) + column;
     }
     CUZK_FN uint32_t place(uint32_t slot) const {
-        return whole_blocks ? start + slot : start + (row(slot) << log_stride) + column(slot);
-    }
-    // The twiddle between this pass and the next one for the value in a slot. None with whole blocks.
-    CUZK_FN Fr twiddle(const NttRoots &roots, uint32_t slot) const {
-        uint32_t k = reverse_bits(row(slot), log_rows);
-        return roots.of_block(log_rows + log_stride, k * (column_offset + column(slot)));
+        if (whole_blocks) return start + slot;
+        return start + (slot >> log_columns << log_stride) + (slot & ((1u << log_columns) - 1));
     }
 };
 
-// A transform of 2^E values in registers. Frequency: natural to bit-reversed order; time: the reverse.
-template <int E, bool TIME> CUZK_FN void small_transform(Fr *a, const NttRoots &roots) {
+// The pair of a level.
+template <bool TIME> CUZK_FN void butterfly(Fr &x, Fr &y, const Fr &root) {
+    if (TIME) {
+        Fr difference = Fr::subtract_lazy(x, y);
+        x = Fr::add_lazy(x, y);
+        y = Fr::multiply_lazy(root, difference);
+    } else {
+        Fr product = Fr::multiply_lazy(root, y);
+        y = Fr::subtract_lazy(x, product);
+        x = Fr::add_lazy(x, product);
+    }
+}
+
+// E levels of 2^E values in registers, rows at equal distances in a block. FIRST: the block is the level's first, and
+// its root is one.
+template <int E, bool TIME, bool FIRST> CUZK_FN void small_transform(Fr *a, const NttRoots &roots, uint32_t block) {
     CUZK_UNROLL
     for (int step = 0; step < E; step++) {
-        int log_half = TIME ? step : E - 1 - step;
+        int level = TIME ? E - 1 - step : step, half = 1 << (E - 1 - level);
         CUZK_UNROLL
-        for (int i = 0; i < 1 << (E - 1); i++) {
-            int t = i & ((1 << log_half) - 1);
-            int low = ((i >> log_half) << (log_half + 1)) + t, high = low + (1 << log_half);
-            Fr x = a[low], y = a[high];
-            if (TIME && t != 0) y = y * roots.of_tile(log_half + 1, t);
-            a[low] = x + y;
-            y = x - y;
-            if (!TIME && t != 0) y = y * roots.of_tile(log_half + 1, t);
-            a[high] = y;
+        for (int b = 0; b < 1 << level; b++) {
+            if (FIRST && b == 0) {
+                CUZK_UNROLL
+                for (int i = 0; i < half; i++) {
+                    Fr x = a[i], y = a[i + half];
+                    a[i] = Fr::add_lazy(x, y);
+                    a[i + half] = Fr::subtract_lazy(x, y);
+                }
+            } else {
+                Fr root = roots.of((block << level) + b);
+                CUZK_UNROLL
+                for (int i = 0; i < half; i++) butterfly<TIME>(a[2 * half * b + i], a[2 * half * b + half + i], root);
+            }
         }
     }
 }
 
-// Levels log_length .. log_length - E + 1 of the columns of a tile; there are 2^(log tile - E) items. `Memory` has
+// The pass's levels `level` .. `level` + E - 1 for an item, of which a tile has 2^(log_tile - E). `Memory` has
 // get(slot) and set(slot, value).
 template <int E, bool TIME, class Memory>
-CUZK_FN void tile_round(Memory &memory, const NttTile &tile, uint32_t log_length, uint32_t item,
-                        const NttRoots &roots) {
+CUZK_FN void tile_round(Memory &memory, const NttTile &tile, uint32_t level, uint32_t item, const NttRoots &roots) {
     uint32_t log_items = tile.log_rows - E, column, rest;
     if (tile.whole_blocks) {
         column = item >> log_items, rest = item & ((1u << log_items) - 1);
     } else {
         column = item & ((1u << tile.log_columns) - 1), rest = item >> tile.log_columns;
     }
-    uint32_t log_gap = log_length - E;
-    uint32_t t = rest & ((1u << log_gap) - 1);
-    uint32_t row = (rest >> log_gap << log_length) + t;
+    uint32_t log_gap = log_items - level, part = rest >> log_gap;
+    uint32_t slot = tile.slot((part << (log_gap + E)) + (rest & ((1u << log_gap) - 1)), column);
+    uint32_t step = (tile.whole_blocks ? 1u : 1u << tile.log_columns) << log_gap;
+    uint32_t block = ((tile.block + (tile.whole_blocks ? column : 0)) << level) + part;
     Fr a[1 << E];
     CUZK_UNROLL
-    for (int q = 0; q < 1 << E; q++) {
-        a[q] = memory.get(tile.slot(row + (q << log_gap), column));
-        if (TIME && q != 0 && log_gap != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
-    }
-    small_transform<E, TIME>(a, roots);
+    for (int q = 0; q < 1 << E; q++) a[q] = memory.get(slot + q * step);
+    if (tile.block == 0 && level == 0 && !tile.whole_blocks)
+        small_transform<E, TIME, true>(a, roots, 0);
+    else
+        small_transform<E, TIME, false>(a, roots, block);
     CUZK_UNROLL
-    for (int q = 0; q < 1 << E; q++) {
-        if (!TIME && q != 0 && log_gap != 0) a[q] = a[q] * roots.of_tile(log_length, t * reverse_bits(q, E));
-        memory.set(tile.slot(row + (q << log_gap), column), a[q]);
-    }
+    for (int q = 0; q < 1 << E; q++) memory.set(slot + q * step, a[q]);
 }
 
 } // namespace cuzk
