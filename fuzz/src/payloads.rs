@@ -37,6 +37,7 @@ pub fn payload(kind: Kind, data: &[u8]) {
         for partition in 0..job.partitions() {
             let _ = job.public_inputs(partition);
             let _ = job.circuit(partition);
+            let _ = job.direct_witness(partition);
         }
     }
 }

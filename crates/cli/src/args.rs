@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use cuzk_synth::{Kind, SectorSize};
+use cuzk_synth::{Kind, PoRepFeature, SectorSize};
 
 use crate::backend::{BackendChoice, Bytes};
 use crate::commands::bench::Bench;
@@ -212,7 +212,7 @@ pub struct Demo {
     /// The size of the sector: 2KiB and 8MiB are really sealed, larger ones are synthetic.
     #[arg(long, default_value = "2KiB")]
     pub sector_size: SectorSize,
-    /// Keep payloads and proofs in this folder, and put keys there instead of the usual one.
+    /// Keep payloads and proofs in this folder, and put keys and compiled circuits there instead of the usual places.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
     #[command(flatten)]
@@ -235,6 +235,10 @@ pub struct Synth {
     /// Sectors of a WindowPoSt partition; a full partition by default.
     #[arg(long)]
     pub sectors: Option<usize>,
+    /// How a PoRep draws its challenges: interactive, synthetic or non-interactive. From 512 MiB on only interactive
+    /// ones can be made without sealing.
+    #[arg(long, default_value_t)]
+    pub porep_feature: PoRepFeature,
     /// Makes other sectors; equal seeds make equal payloads.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -326,6 +330,9 @@ pub struct Inspect {
     #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Leave out what takes long: the digest and the check of every point of a .params file.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "manifest")]
     pub quick: bool,
+    /// A parameters.json with the published digests: a .params or .vk file is held against it.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub manifest: Option<PathBuf>,
 }

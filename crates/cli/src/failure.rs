@@ -47,6 +47,18 @@ pub fn failure(code: u8, message: impl Into<String>) -> anyhow::Error {
     })
 }
 
+/// An error with its causes. One that repeats its cause's words is not followed by them.
+pub fn said(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text += if text.is_empty() { "" } else { ": " };
+            text += &cause;
+        }
+    }
+    text
+}
+
 /// The exit code of an error: that of the first cause which has one.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     error.chain().find_map(code_of).unwrap_or(SYSTEM)
@@ -98,7 +110,7 @@ fn groth16_code(error: &Groth16Error) -> u8 {
         Groth16Error::Pce(error) => pce_code(error),
         Groth16Error::Params(error) => params_code(error),
         Groth16Error::Invalid { .. } => INVALID,
-        Groth16Error::Backend(_) | Groth16Error::Thread(_) => SYSTEM,
+        Groth16Error::Backend(_) | Groth16Error::Thread(_) | Groth16Error::Cancelled => SYSTEM,
         _ => INPUT,
     }
 }
@@ -106,7 +118,7 @@ fn groth16_code(error: &Groth16Error) -> u8 {
 fn params_code(error: &ParamsError) -> u8 {
     match error {
         ParamsError::Missing { .. } => MISSING_KEY,
-        ParamsError::Io { .. } => SYSTEM,
+        ParamsError::Io { .. } | ParamsError::Random(_) => SYSTEM,
         _ => INPUT,
     }
 }
@@ -123,5 +135,22 @@ fn r1cs_code(error: &R1csError) -> u8 {
     match error {
         R1csError::Unsatisfied { .. } => INVALID,
         _ => INPUT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuzk_groth16::Proof;
+
+    use super::*;
+
+    #[test]
+    fn causes_are_said_once() {
+        let Err(error) = Proof::from_bytes(&[0; 192]) else {
+            panic!("no proof");
+        };
+        let text = said(&anyhow::Error::new(error).context("partition 0"));
+        assert!(text.starts_with("partition 0: proof: A: flags"), "{text}");
+        assert_eq!(text.matches("flags").count(), 1, "{text}");
     }
 }

@@ -12,9 +12,23 @@ use rand_core::OsRng;
 use serde::Serialize;
 
 use crate::console::Console;
+use crate::failure::{INPUT, failure};
+
+/// Bytes that a payload file may have: many times those of the largest payload of 64 GiB sectors.
+const LARGEST_PAYLOAD: u64 = 1 << 30;
 
 /// Reads a payload file.
 pub fn read_payload(path: &Path) -> anyhow::Result<Payload> {
+    let size = std::fs::metadata(path)
+        .with_context(|| path.display().to_string())?
+        .len();
+    if size > LARGEST_PAYLOAD {
+        let message = format!(
+            "{}: wanted a payload of at most {LARGEST_PAYLOAD} bytes, found {size}",
+            path.display()
+        );
+        return Err(failure(INPUT, message));
+    }
     let json = std::fs::read(path).with_context(|| path.display().to_string())?;
     Payload::from_json(&json).with_context(|| path.display().to_string())
 }

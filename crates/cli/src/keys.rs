@@ -55,6 +55,22 @@ pub fn allowed(circuit: &Circuit, insecure: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses where a file of the circuit's key is there. One without the other may be half of a published key.
+pub fn absent(circuit: &Circuit, store: &KeyStore, name: &str) -> anyhow::Result<()> {
+    for kind in [KeyFileKind::Params, KeyFileKind::VerifyingKey] {
+        let path = store.path(name, kind)?;
+        if path.exists() {
+            let message = format!(
+                "{}: {} is there; `cuzk keygen --force` replaces a key",
+                circuit.spec.id,
+                path.display()
+            );
+            return Err(failure(USAGE, message));
+        }
+    }
+    Ok(())
+}
+
 /// Brings a circuit and its key to each backend, but to no more than there are partitions to prove.
 pub fn load<B: Backend + Clone>(
     backends: &[B],
@@ -73,17 +89,29 @@ pub fn load<B: Backend + Clone>(
     Ok(loaded.value)
 }
 
-/// Makes a development key and writes it to the store. `insecure` says that the caller knows what such a key is worth.
+/// What the caller of [`make`] takes upon itself.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Consent {
+    /// The key is known to be insecure.
+    pub insecure: bool,
+    /// A key that is there may be replaced.
+    pub replace: bool,
+}
+
+/// Makes a development key and writes it to the store.
 pub fn make<B: Backend>(
     backend: &B,
     circuit: &Circuit,
     pce: &Pce,
     store: &KeyStore,
-    insecure: bool,
+    consent: Consent,
     console: &Console,
 ) -> anyhow::Result<Timed<PathBuf>> {
-    allowed(circuit, insecure)?;
+    allowed(circuit, consent.insecure)?;
     let name = key_name(circuit)?;
+    if !consent.replace {
+        absent(circuit, store, &name)?;
+    }
     let path = store.path(&name, KeyFileKind::Params)?;
     let what = format!("{}: making a development key", circuit.spec.id);
     let made = console.measured(&what, 1000, |bar| {

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", failure::said(&error));
             ExitCode::from(failure::exit_code(&error))
         }
     }

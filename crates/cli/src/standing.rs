@@ -25,7 +25,17 @@ pub fn keep(witnesses: &Witnesses<'_>, pce: &Pce, cache: &Cache) -> anyhow::Resu
     Ok(())
 }
 
-/// Holds the direct witness of a random synthetic sector against the compiled circuit, where nothing is known yet or
+/// Constraints that are held against random instances before direct witnesses of a circuit are used.
+const VALIDATED_CONSTRAINTS: usize = 16 << 20;
+
+/// How many random instances that takes: a large circuit repeats its gadgets so often that two suffice.
+fn instances(constraints: usize) -> usize {
+    VALIDATED_CONSTRAINTS
+        .div_ceil(constraints.max(1))
+        .clamp(2, 10)
+}
+
+/// Holds the direct witnesses of random synthetic sectors against the compiled circuit, where nothing is known yet or
 /// it is wanted `again`.
 pub fn validate(
     circuit: &Circuit,
@@ -34,26 +44,40 @@ pub fn validate(
     again: bool,
     console: &Console,
 ) -> anyhow::Result<Standing> {
-    let mut witnesses = witnesses(pce, cache)?;
-    if again {
-        witnesses = Witnesses::new(pce.r1cs(), Standing::Unknown);
+    let known = witnesses(pce, cache)?.standing();
+    if known != Standing::Unknown && !again {
+        return Ok(known);
     }
-    if witnesses.standing() == Standing::Unknown {
-        let id = circuit.spec.id;
-        let kind: Kind = circuit.proof_type.id().parse()?;
-        let size = SectorSize::from_bytes(circuit.spec.sector_bytes)?;
-        let options = Options {
-            seed: OsRng.next_u64(),
-            ..Options::default()
-        };
-        console.step(&format!("{id}: validating its direct witness"), |_| {
+    let id = circuit.spec.id;
+    let synthesized = (
+        circuit.proof_type.id().parse::<Kind>(),
+        SectorSize::from_bytes(circuit.spec.sector_bytes),
+    );
+    let (Ok(kind), Ok(size)) = synthesized else {
+        // A proof type of which no synthetic sector is made: its first job is checked instead.
+        return Ok(known);
+    };
+    let mut witnesses = Witnesses::new(pce.r1cs(), Standing::Unknown);
+    console.step(&format!("{id}: validating its direct witness"), |_| {
+        for _ in 0..instances(pce.shape.constraints) {
+            let options = Options {
+                seed: OsRng.next_u64(),
+                ..Options::default()
+            };
             let job = job::decode(&synthetic(kind, size, &options)?)?;
-            if job.circuit_id() == id {
-                witnesses.validate(&*job, 0)?;
+            if job.circuit_id() != id {
+                break;
             }
-            Ok::<_, anyhow::Error>(())
-        })?;
-        keep(&witnesses, pce, cache)?;
-    }
+            // Each is checked whatever is known of those before it.
+            witnesses = Witnesses::new(pce.r1cs(), Standing::Unknown);
+            let partition = OsRng.next_u64() as usize % job.partitions().max(1);
+            witnesses.validate(&*job, partition)?;
+            if witnesses.standing() == Standing::Refused {
+                break;
+            }
+        }
+        Ok::<_, anyhow::Error>(())
+    })?;
+    keep(&witnesses, pce, cache)?;
     Ok(witnesses.standing())
 }

@@ -1,16 +1,25 @@
 //! The four real circuits at 2 KiB: the PCE equals full synthesis, extensible or not, bit for bit.
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use bellpepper_core::Circuit;
+use bellperson::groth16;
+use blstrs::Bls12;
+use cuzk_backend_cpu::CpuBackend;
 use cuzk_cs_recording::RecordingCS;
 use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::Fr;
 use cuzk_filecoin::CircuitVisitor;
+use cuzk_groth16::{Blinding, PROOF_BYTES, Prover, keygen};
+use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_proof_api::{ProofApiError, Request, by_id};
+use cuzk_proof_api::{ProofApiError, Request, Standing, Witnesses, by_id};
 use cuzk_r1cs::{Assignment, Matrix, R1csError, Tally, synthesize};
 use cuzk_synth::{Kind, Options, SectorSize, synthetic};
 use cuzk_testing::oracle::{FullSynthesis, WithoutNamespaces};
 use ff::Field;
+use rand_core::OsRng;
 
 use cuzk_plugins as _;
 
@@ -129,11 +138,14 @@ fn flipped_values_are_found(pce: &Pce, inputs: Vec<Fr>, mut aux: Vec<Fr>) {
         let changed = pce
             .pack(Assignment::new(inputs.clone(), aux.iter().copied()))
             .unwrap();
-        let found = pce.check(&changed);
-        assert!(
-            matches!(found, Err(R1csError::Unsatisfied { .. })),
-            "aux {which}"
-        );
+        let values = pce.evaluate(&changed).unwrap();
+        let wrong = |&row: &usize| values.a[row] * values.b[row] != values.c[row];
+        let first = (0..pce.shape.constraints).find(wrong).unwrap();
+        let Err(R1csError::Unsatisfied { constraint, values }) = pce.check(&changed) else {
+            panic!("aux {which}");
+        };
+        assert_eq!(constraint, first, "aux {which}");
+        assert_ne!(values.a * values.b, values.c, "aux {which}");
         aux[which] = Fr::ONE - aux[which];
     }
 }
@@ -158,10 +170,27 @@ fn window_post_pce_equals_synthesis() {
     pce_equals_synthesis(Kind::WindowPost, (23, 22_128, 21_866));
 }
 
+/// Set in a child process of a test.
+const CHILD: &str = "CUZK_TEST_CHILD";
+
 /// An earlier prover crashed here: its recording and its witness generation differed in where ONE comes from, and the
 /// PoSt circuits, alone in being synthesized by extension, then had a different number of inputs in each.
 #[test]
 fn post_circuits_agree_on_where_one_comes_from() {
+    if std::env::var_os(CHILD).is_none() {
+        // The number of parts is a setting, which a process reads once; by default it is the machine's cores.
+        for parts in ["1", "2", "7"] {
+            let child = Command::new(std::env::current_exe().unwrap())
+                .args(["post_circuits_agree_on_where_one_comes_from", "--exact"])
+                .env("FIL_PROOFS_WINDOW_POST_SYNTHESIS_NUM_CPUS", parts)
+                .env(CHILD, parts)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&child.stdout);
+            assert!(child.status.success(), "{parts} parts: {said}");
+        }
+        return;
+    }
     for (kind, inputs) in [(Kind::WinningPost, 133), (Kind::WindowPost, 23)] {
         let request = sector(kind, 2);
         let recorded = visit(kind, &request, Record).unwrap();
@@ -225,5 +254,47 @@ fn sizes_of_files() {
             read.density().unwrap() == pce.density().unwrap()
                 && read.field_class.bits() == pce.field_class.bits()
         );
+    }
+}
+
+/// bellperson's proof of a circuit under a key, with given randomness.
+struct PeerProof {
+    params: PathBuf,
+    blinding: Blinding,
+}
+
+impl CircuitVisitor for PeerProof {
+    type Output = [u8; PROOF_BYTES];
+
+    fn visit<C: Circuit<Fr> + Send + 'static>(self, circuit: C) -> Self::Output {
+        let file = std::fs::File::open(self.params).unwrap();
+        let key = groth16::Parameters::<Bls12>::read(std::io::BufReader::new(file), false).unwrap();
+        let Blinding { r, s } = self.blinding;
+        let proof = groth16::create_proof(circuit, &key, r, s).unwrap();
+        let mut bytes = [0; PROOF_BYTES];
+        proof.write(&mut bytes[..]).unwrap();
+        bytes
+    }
+}
+
+/// bellperson synthesizes these by extension, with its own proving assignment: the same inputs, aux, a, b, c and density
+/// are what makes the same bytes.
+#[test]
+fn proofs_of_posts_equal_bellpersons() {
+    for kind in [Kind::WindowPost, Kind::WinningPost] {
+        let folder = tempfile::tempdir().unwrap();
+        let params = folder.path().join("key.params");
+        let pce = blank(kind);
+        keygen::write(&CpuBackend, &pce, &params, &mut OsRng, &mut |_| ()).unwrap();
+        let key = Parameters::open(&params).unwrap();
+        let prover = Prover::new(CpuBackend, &pce, &key).unwrap();
+        let request = sector(kind, 3);
+        let job = by_id(kind.name()).unwrap().decode(&request).unwrap();
+        let witness = Witnesses::new(pce.r1cs(), Standing::Unknown).make(&*job, 0);
+        let blinding = Blinding::random(&mut OsRng);
+        let pending = prover.start(witness.unwrap(), blinding.clone()).unwrap();
+        let ours = pending.finish().unwrap().to_bytes();
+        let theirs = visit(kind, &request, PeerProof { params, blinding }).unwrap();
+        assert_eq!(ours, theirs, "{kind}");
     }
 }

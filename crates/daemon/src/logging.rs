@@ -1,5 +1,6 @@
 //! Events and the ends of spans as lines.
 
+use std::io::IsTerminal;
 use std::str::FromStr;
 
 use tracing_subscriber::EnvFilter;
@@ -18,6 +19,7 @@ pub fn start(level: &str, format: LogFormat) -> Result<(), DaemonError> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_span_events(FmtSpan::CLOSE)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let started = match format {
         LogFormat::Text => lines.try_init(),

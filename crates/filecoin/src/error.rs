@@ -1,6 +1,7 @@
 //! Errors that know where in a payload they arose.
 
 use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuzk_proof_api::ProofApiError;
 
@@ -14,6 +15,24 @@ pub fn library<E: Display>(what: &'static str) -> impl Fn(E) -> ProofApiError {
     move |error| ProofApiError::Library {
         what,
         message: format!("{error:#}"),
+    }
+}
+
+/// Runs a verifier of Filecoin's crates over proofs that somebody else made.
+///
+/// Errors: [`ProofApiError::InvalidVanillaProof`] where it refuses them, or where they have a form that it asserts they
+/// do not have; [`ProofApiError::Library`] where it fails.
+pub fn verified<E: Display>(
+    what: &'static str,
+    verify: impl FnOnce() -> Result<bool, E>,
+) -> Result<(), ProofApiError> {
+    let refused = |message| Err(ProofApiError::InvalidVanillaProof { message });
+    // Nothing that a panic could leave half-written outlives the call.
+    match catch_unwind(AssertUnwindSafe(verify)) {
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false)) => refused(format!("{what} refuses it")),
+        Ok(Err(error)) => Err(library(what)(error)),
+        Err(_) => refused(format!("{what} does not know its form")),
     }
 }
 
@@ -76,6 +95,23 @@ mod tests {
             text,
             Err("field vanilla_proofs[0].path[2].hashes: wanted 7 hashes, found 6".to_owned())
         );
+    }
+
+    #[test]
+    fn verifiers_accept_refuse_fail_or_assert() {
+        let said =
+            |result: Result<bool, &str>| verified("check", || result).map_err(|e| e.to_string());
+        assert_eq!(said(Ok(true)), Ok(()));
+        assert_eq!(
+            said(Ok(false)),
+            Err("the vanilla proof is not valid: check refuses it".to_owned())
+        );
+        assert_eq!(said(Err("no room")), Err("check: no room".to_owned()));
+        let asserted = verified("check", || -> Result<bool, &str> { panic!("asserted") });
+        assert!(matches!(
+            asserted,
+            Err(ProofApiError::InvalidVanillaProof { .. })
+        ));
     }
 
     #[test]

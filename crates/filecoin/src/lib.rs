@@ -23,7 +23,7 @@ mod tree;
 
 pub use bytes::{Node, decode_bincode, non_zero, prover_id, scalar};
 pub use circuit::{Boxed, CircuitVisitor, key_names, size_of};
-pub use error::{Within, library, wrong};
+pub use error::{Within, library, verified, wrong};
 pub use list::List;
 pub use merkle::InclusionProof;
 pub use poseidon::poseidon;

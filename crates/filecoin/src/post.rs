@@ -16,6 +16,7 @@ use storage_proofs_post::fallback::{
 
 use crate::{
     OpenedSector, SectorSize, SectorTree, Within, library, post_witness, prover_id, scalar,
+    verified,
 };
 
 /// What both PoSt types read from a request, checked.
@@ -175,14 +176,10 @@ impl<Tree: SectorTree> Job for PostJob<Tree> {
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {
-        let valid = FallbackPoSt::<Tree>::verify(&self.params, &self.inputs, &self.padded_proof())
-            .map_err(library("PoSt verification"))?;
-        if valid {
-            return Ok(());
-        }
-        Err(ProofApiError::InvalidVanillaProof {
-            message: "FallbackPoSt refuses the openings of the sectors".to_owned(),
-        })
+        verified(
+            "FallbackPoSt's verification of the sectors' openings",
+            || FallbackPoSt::<Tree>::verify(&self.params, &self.inputs, &self.padded_proof()),
+        )
     }
 }
 

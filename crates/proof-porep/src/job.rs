@@ -1,7 +1,9 @@
 //! A decoded PoRep request.
 
 use cuzk_curve::Fr;
-use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, prover_id, wrong};
+use cuzk_filecoin::{
+    SectorSize, SectorTree, Within, library, non_zero, prover_id, verified, wrong,
+};
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
 use cuzk_r1cs::Assignment;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
@@ -153,14 +155,10 @@ impl<Tree: SectorTree> Job for PorepJob<Tree> {
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {
-        let valid = StackedDrg::verify_all_partitions(&self.params, &self.inputs, &self.proofs)
-            .map_err(library("PoRep verification"))?;
-        if valid {
-            return Ok(());
-        }
-        Err(ProofApiError::InvalidVanillaProof {
-            message: "StackedDrg refuses the challenges' proofs".to_owned(),
-        })
+        verified(
+            "StackedDrg's verification of the challenges' proofs",
+            || StackedDrg::verify_all_partitions(&self.params, &self.inputs, &self.proofs),
+        )
     }
 }
 

@@ -3,8 +3,9 @@
 //! A request holds Curio's envelope {SectorNum, Phase1Out, SectorSize} with the output of the first commit phase.
 //! Interactive, Synthetic- and non-interactive PoRep differ in where challenges come from and how many there are. All
 //! have the same number of challenges a partition, so one circuit and one key serve the three; a non-interactive
-//! proof has 126 partitions instead of 10 (13 instead of 1 below 32 GiB), and its answer is the proofs one after
-//! another, before any aggregation.
+//! proof has 126 partitions instead of 10 (13 instead of 1 below 32 GiB). Its answer is the proofs one after another, as
+//! filecoin-proofs' `seal_commit_phase2_circuit_proofs` returns them: the input of the aggregation that the chain asks
+//! for, which needs the reference string of another setup and is left to who has it.
 
 mod convert;
 mod job;

@@ -1,7 +1,7 @@
 //! A decoded SnapDeals request.
 
 use cuzk_curve::Fr;
-use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, scalar, wrong};
+use cuzk_filecoin::{SectorSize, SectorTree, Within, library, non_zero, scalar, verified, wrong};
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
 use cuzk_r1cs::Assignment;
 use filecoin_hashers::Domain;
@@ -149,17 +149,12 @@ impl<Tree: SectorTree> Job for SnapJob<Tree> {
     }
 
     fn self_check(&self) -> Result<(), ProofApiError> {
-        let valid = EmptySectorUpdate::<Tree>::verify_all_partitions(
-            &self.params,
-            &self.inputs,
-            &self.proofs,
-        )
-        .map_err(library("SnapDeals verification"))?;
-        if valid {
-            return Ok(());
-        }
-        Err(ProofApiError::InvalidVanillaProof {
-            message: "EmptySectorUpdate refuses the partitions".to_owned(),
+        verified("EmptySectorUpdate's verification of the partitions", || {
+            EmptySectorUpdate::<Tree>::verify_all_partitions(
+                &self.params,
+                &self.inputs,
+                &self.proofs,
+            )
         })
     }
 }

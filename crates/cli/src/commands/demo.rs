@@ -127,7 +127,8 @@ impl Workshop {
         let keygen_s = if self.store.contains(&name) {
             None
         } else {
-            Some(keys::make(&backends[0], &circuit, pce, &self.store, false, console)?.seconds)
+            let consent = keys::Consent::default();
+            Some(keys::make(&backends[0], &circuit, pce, &self.store, consent, console)?.seconds)
         };
         let key = keys::open(&circuit, &self.store, &Console::new(console.json(), true))?;
         let partitions: Vec<usize> = (0..job.partitions()).collect();

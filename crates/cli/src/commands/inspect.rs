@@ -9,7 +9,8 @@ use cuzk_curve::Group;
 use cuzk_curve::{G1, G2};
 use cuzk_groth16::{PROOF_BYTES, Proof};
 use cuzk_params::{
-    DevelopmentMark, FileDigest, Parameters, PointCheck, VerifyingKey, digest_bytes, digest_file,
+    DevelopmentMark, FileDigest, ParameterFiles, Parameters, PointCheck, VerifyingKey,
+    digest_bytes, digest_file,
 };
 use cuzk_pce::Pce;
 use cuzk_r1cs::Matrix;
@@ -18,8 +19,11 @@ use serde_json::{Map, Value};
 
 use crate::args::Inspect;
 use crate::console::Console;
-use crate::failure::{INPUT, exit_code, failure};
+use crate::failure::{INPUT, exit_code, failure, said};
 use crate::job;
+
+/// More partitions than any proof has.
+const LARGEST_PROOF: u64 = 1 << 12;
 
 /// What a file seems to be, by its name and first bytes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -45,8 +49,10 @@ impl Report {
     }
 
     fn fault(&mut self, error: anyhow::Error) {
-        self.code = exit_code(&error);
-        self.faults.push(format!("{error:#}"));
+        if self.faults.is_empty() {
+            self.code = exit_code(&error);
+        }
+        self.faults.push(said(&error));
     }
 
     /// Keeps a value, or its error as a fault.
@@ -64,11 +70,15 @@ pub fn run(args: &Inspect, console: &Console) -> anyhow::Result<()> {
     let mut report = Report::default();
     report.fact("file", path.display().to_string());
     report.fact("bytes", size);
-    match guess(path, size)? {
-        Guess::Pce => pce(path, &mut report),
+    let guess = guess(path, size)?;
+    if let (Some(manifest), Guess::Params | Guess::VerifyingKey) = (&args.manifest, guess) {
+        published(path, manifest, console, &mut report);
+    }
+    match guess {
+        Guess::Pce => pce(path, console, &mut report),
         Guess::Params => params(path, args.quick, console, &mut report)?,
         Guess::VerifyingKey => verifying_key(path, &mut report),
-        Guess::Payload => payload(path, &mut report),
+        Guess::Payload => payload(path, console, &mut report),
         Guess::Proof => proof(path, size, &mut report)?,
     }
     let faults: Vec<Value> = report.faults.iter().cloned().map(Value::from).collect();
@@ -131,13 +141,16 @@ fn guess(path: &Path, size: u64) -> anyhow::Result<Guess> {
     })
 }
 
-fn pce(path: &Path, report: &mut Report) {
+fn pce(path: &Path, console: &Console, report: &mut Report) {
     report.fact("is", "a compiled circuit (PCE)");
     let Some(pce) = report.take(Pce::open(path).map_err(anyhow::Error::from)) else {
         return;
     };
     let shape = pce.shape;
     report.fact("format_version", cuzk_pce::VERSION);
+    if let Some(digest) = report.take(digest(path, console)) {
+        report.fact("digest", digest.to_string());
+    }
     report.fact("shape_hash", pce.hash.to_string());
     report.fact("inputs", shape.inputs);
     report.fact("aux", shape.aux);
@@ -157,6 +170,21 @@ fn pce(path: &Path, report: &mut Report) {
     report.fact("matrix_bytes", pce.matrix_bytes());
     let non_zeros = pce.terms().max(1) as f64;
     report.fact("bytes_per_non_zero", pce.matrix_bytes() as f64 / non_zeros);
+}
+
+/// Holds a key's file against the digest that is published for its name.
+fn published(path: &Path, manifest: &Path, console: &Console, report: &mut Report) {
+    let held = || {
+        let files = ParameterFiles::read(manifest)?;
+        let length = fs::metadata(path)?.len();
+        console.measured("published digest", length, |bar| {
+            files.verify(path, &mut |done, _| bar.set_position(done))
+        })?;
+        Ok(())
+    };
+    if report.take(held()).is_some() {
+        report.fact("published", "the digest is the published one");
+    }
 }
 
 fn params(path: &Path, quick: bool, console: &Console, report: &mut Report) -> anyhow::Result<()> {
@@ -243,8 +271,11 @@ fn hex<G: Group>(point: &G::Affine) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn payload(path: &Path, report: &mut Report) {
+fn payload(path: &Path, console: &Console, report: &mut Report) {
     report.fact("is", "a payload");
+    if let Some(digest) = report.take(digest(path, console)) {
+        report.fact("digest", digest.to_string());
+    }
     let Some(payload) = report.take(job::read_payload(path)) else {
         return;
     };
@@ -279,8 +310,10 @@ fn describe(payload: &Payload, report: &mut Report) {
 
 fn proof(path: &Path, size: u64, report: &mut Report) -> anyhow::Result<()> {
     report.fact("is", "a proof");
-    if size == 0 || !size.is_multiple_of(PROOF_BYTES as u64) {
-        let message = format!("wanted a multiple of {PROOF_BYTES} bytes, found {size}");
+    let partitions = size / PROOF_BYTES as u64;
+    if !size.is_multiple_of(PROOF_BYTES as u64) || !(1..=LARGEST_PROOF).contains(&partitions) {
+        let message =
+            format!("wanted 1 to {LARGEST_PROOF} times {PROOF_BYTES} bytes, found {size}");
         report.fault(failure(INPUT, message));
         return Ok(());
     }

@@ -7,8 +7,8 @@ use crate::args::Keygen;
 use crate::backend::{self, Chosen};
 use crate::circuits::Circuit;
 use crate::console::Console;
-use crate::failure::{USAGE, failure};
-use crate::{keys, places};
+use crate::keys::{self, Consent};
+use crate::places;
 
 #[derive(Serialize)]
 struct Row {
@@ -23,25 +23,19 @@ pub fn run(args: &Keygen, console: &Console) -> anyhow::Result<()> {
     let circuit = Circuit::chosen(&args.choice)?;
     let store = places::key_store(&args.params)?;
     let name = keys::key_name(&circuit)?;
-    if store.contains(&name) && !args.force {
-        return Err(failure(
-            USAGE,
-            format!(
-                "{} has a key in {}; --force replaces it",
-                circuit.spec.id,
-                store.folder().display()
-            ),
-        ));
+    let consent = Consent {
+        insecure: args.i_know_these_keys_are_insecure,
+        replace: args.force,
+    };
+    keys::allowed(&circuit, consent.insecure)?;
+    if !consent.replace {
+        keys::absent(&circuit, &store, &name)?;
     }
-    let insecure = args.i_know_these_keys_are_insecure;
-    keys::allowed(&circuit, insecure)?;
     let chosen = backend::choose(&args.backend, console)?;
     let pce = circuit.open(&places::cache(&args.pce)?, console)?.value;
     let made = match &chosen {
-        Chosen::Cpu => keys::make(&CpuBackend, &circuit, &pce, &store, insecure, console)?,
-        Chosen::Cuda(devices) => {
-            keys::make(&devices[0], &circuit, &pce, &store, insecure, console)?
-        }
+        Chosen::Cpu => keys::make(&CpuBackend, &circuit, &pce, &store, consent, console)?,
+        Chosen::Cuda(devices) => keys::make(&devices[0], &circuit, &pce, &store, consent, console)?,
     };
     let row = Row {
         circuit: circuit.spec.id,

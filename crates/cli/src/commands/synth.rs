@@ -29,7 +29,7 @@ pub fn run(args: &Synth, console: &Console) -> anyhow::Result<()> {
     let options = Options {
         seed: args.seed,
         window_sectors: args.sectors,
-        ..Options::default()
+        porep_feature: args.porep_feature,
     };
     let what = format!(
         "making a synthetic {} sector for {}",

@@ -1,5 +1,7 @@
 //! `cuzk verify`.
 
+use std::path::Path;
+
 use anyhow::Context;
 use cuzk_groth16::{PROOF_BYTES, PreparedVerifyingKey, Proof, verify, verify_batch};
 use rand_core::OsRng;
@@ -31,17 +33,7 @@ pub fn run(args: &Verify, console: &Console) -> anyhow::Result<()> {
             return Err(failure(USAGE, message));
         }
     };
-    let bytes = std::fs::read(&args.proof).with_context(|| args.proof.display().to_string())?;
-    let wanted = partitions.len() * PROOF_BYTES;
-    if bytes.len() != wanted {
-        let message = format!(
-            "{}: wanted {wanted} bytes ({} partitions of {PROOF_BYTES}), found {}",
-            args.proof.display(),
-            partitions.len(),
-            bytes.len()
-        );
-        return Err(failure(INPUT, message));
-    }
+    let bytes = read_proof(&args.proof, partitions.len())?;
     let decode = |(k, chunk)| Proof::from_bytes(chunk).with_context(|| format!("partition {k}"));
     let pieces = partitions.iter().zip(bytes.chunks(PROOF_BYTES));
     let proofs = pieces.map(decode).collect::<anyhow::Result<Vec<_>>>()?;
@@ -78,4 +70,21 @@ pub fn run(args: &Verify, console: &Console) -> anyhow::Result<()> {
         row.circuit, row.partitions, row.verify_s
     );
     console.result(&row, &text)
+}
+
+/// The proofs of so many partitions. A file of another length is not read.
+fn read_proof(path: &Path, partitions: usize) -> anyhow::Result<Vec<u8>> {
+    let named = || path.display().to_string();
+    let (wanted, found) = (
+        (partitions * PROOF_BYTES) as u64,
+        std::fs::metadata(path).with_context(named)?.len(),
+    );
+    if found != wanted {
+        let message = format!(
+            "{}: wanted {wanted} bytes ({partitions} partitions of {PROOF_BYTES}), found {found}",
+            path.display()
+        );
+        return Err(failure(INPUT, message));
+    }
+    std::fs::read(path).with_context(named)
 }
