@@ -167,14 +167,18 @@ fn kills_lose_no_accepted_job_and_mix_up_none() {
         let daemon = Daemon::start(folder.path(), &[]);
         runtime.block_on(async {
             let mut client = daemon.client().await;
+            // One at least, and at most so many, or the last start would have all of them to prove.
+            let first = client.submit_proof(request(next)).await.unwrap();
+            accepted.push((first.into_inner().job_id, next));
+            next += 1;
             let submits = async {
-                // At most so many, or the last start would have all of them to prove.
-                for _ in 0..6 {
-                    if let Ok(job) = client.submit_proof(request(next)).await {
+                for _ in 0..2 {
+                    tokio::time::sleep(Duration::from_millis(next % 7 * 10)).await;
+                    let submitted = client.submit_proof(request(next)).await;
+                    if let Ok(job) = submitted {
                         accepted.push((job.into_inner().job_id, next));
                     }
                     next += 1;
-                    tokio::time::sleep(Duration::from_millis(next % 7 * 10)).await;
                 }
             };
             let moment = Duration::from_millis(50 + kill * kill * 37 % 600);
@@ -182,7 +186,6 @@ fn kills_lose_no_accepted_job_and_mix_up_none() {
         });
         drop(daemon);
     }
-    assert!(!accepted.is_empty(), "too little work");
     let daemon = Daemon::start(folder.path(), &[]);
     let verifier = Verifier::new();
     runtime.block_on(async {
@@ -204,7 +207,7 @@ fn kills_lose_no_accepted_job_and_mix_up_none() {
 
 #[test]
 fn callers_get_their_own_proofs_in_bounded_memory() {
-    let callers = setting("CUZK_CALLERS", 40);
+    let callers = setting("CUZK_CALLERS", 20);
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(folder.path(), &[]);
     let verifier = Verifier::new();
