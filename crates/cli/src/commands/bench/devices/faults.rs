@@ -45,12 +45,6 @@ struct Matrix<'a, B: Backend + Clone> {
     subject: &'a Subject,
     fleet: &'a [Member<B>],
     engine: Engine<SimulatedBackend<B>>,
-    /// What is reserved on the host and used on each device while the key is there and nothing is being proved.
-    baseline: (u64, Vec<u64>),
-}
-
-fn is_load(step: Step) -> bool {
-    matches!(step, Step::LoadMatrices | Step::LoadPoints)
 }
 
 /// Goes through all cases on the first two devices.
@@ -90,7 +84,6 @@ pub fn matrix<B: Backend + Clone>(
         matrix.is_made_good((step, Fault::Slow(SLOW)), 0)?;
         count.slow += 1;
     }
-    matrix.empty()?;
     drop(matrix);
     config.stall_after = STALL.max(took * STALL_FACTOR);
     config.load_stall_after = config.stall_after;
@@ -108,31 +101,11 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
         let devices = fleet.iter().map(|member| member.device.clone()).collect();
         let engine = Engine::new(config, devices, subject.source.clone())?;
         preload(&engine, subject)?;
-        let mut matrix = Self {
+        Ok(Self {
             subject,
             fleet,
             engine,
-            baseline: (0, Vec::new()),
-        };
-        matrix.baseline = matrix.memory(&matrix.engine.status());
-        Ok(matrix)
-    }
-
-    /// What is reserved on the host, and used on each device.
-    fn memory(&self, status: &Status) -> (u64, Vec<u64>) {
-        let used = self.fleet.iter().map(|m| m.faults.report().used_bytes);
-        (status.host_reserved_bytes, used.collect())
-    }
-
-    /// Sees that nothing is left of a case: all memory as it was, but for a key where none could be loaded.
-    fn settle(&self, step: Step) -> anyhow::Result<()> {
-        if is_load(step) {
-            return self.empty();
-        }
-        wait_until(&self.engine, "memory to be as it was", |status| {
-            self.memory(status) == self.baseline
-        })?;
-        Ok(())
+        })
     }
 
     /// A job on both devices, all of whose proofs are valid.
@@ -155,7 +128,7 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
 
     /// Makes a fault in loading happen: nothing is loaded then.
     fn prepare(&self, step: Step) -> anyhow::Result<()> {
-        if is_load(step) {
+        if matches!(step, Step::LoadMatrices | Step::LoadPoints) {
             return self.empty();
         }
         preload(&self.engine, self.subject)
@@ -167,8 +140,8 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
         wait_until(&self.engine, "memory to come back", |status| {
             self.engine.evict(&self.subject.name);
             let free = status.devices.iter().all(|d| d.reserved_bytes == 0);
-            let (host, used) = self.memory(status);
-            free && host == 0 && used.iter().sum::<u64>() == 0
+            let used = self.fleet.iter().map(|m| m.faults.report().used_bytes);
+            free && status.host_reserved_bytes == 0 && used.sum::<u64>() == 0
         })?;
         Ok(())
     }
@@ -190,7 +163,7 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
             "{case:?}: wanted {wanted} faults, found {found}"
         );
         self.fleet[0].faults.heal();
-        self.settle(step)
+        self.empty()
     }
 
     /// All devices do it at every try.
@@ -207,7 +180,7 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
             Outcome::Failed(why) if why.partition == Some(0) && why.device.is_some() => {}
             other => anyhow::bail!("{case:?}: wanted a failure with its device, found: {other}"),
         }
-        self.settle(step)
+        self.empty()
     }
 
     /// The first device hangs, and is healed after it was given up.
