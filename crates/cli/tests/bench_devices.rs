@@ -39,7 +39,11 @@ fn partitions_are_shared_and_a_failing_device_loses_none() {
         assert_eq!((each.len(), proofs), (devices, 60));
         let shares = each.iter().map(|d| d["share"].as_f64().unwrap());
         let around = 1.0 / devices as f64;
-        assert!(shares.into_iter().all(|share| (share - around).abs() <= 0.1));
+        assert!(
+            shares
+                .into_iter()
+                .all(|share| (share - around).abs() <= 0.1)
+        );
     }
     let out = &circuit["out_of_service"];
     assert_eq!(out["name"], "simulated 1");
@@ -58,7 +62,10 @@ fn every_fault_ends_as_it_must() {
 #[test]
 fn a_wrong_command_line_says_what_is_wrong() {
     for (arguments, said) in [
-        (&["--simulated", "2", "--devices", "3"][..], "wanted 3, found 2"),
+        (
+            &["--simulated", "2", "--devices", "3"][..],
+            "wanted 3, found 2",
+        ),
         (&["--simulated", "0"], "nothing to measure"),
         (&["--simulated", "1", "--faults"], "two devices"),
     ] {

@@ -164,10 +164,7 @@ fn counts(args: &Devices, found: usize) -> anyhow::Result<Vec<usize>> {
 
 fn subjects(args: &Devices, console: &Console) -> anyhow::Result<Vec<Subject>> {
     let named = |name: &String| {
-        let (store, cache) = (
-            places::key_store(&args.params)?,
-            places::cache(&args.pce)?,
-        );
+        let (store, cache) = (places::key_store(&args.params)?, places::cache(&args.pce)?);
         let circuit = circuits::Circuit::named(name)?;
         Subject::registered(&circuit, &store, &cache, args.partitions, console)
     };
@@ -235,7 +232,9 @@ fn scale<B: Backend + Clone>(
         return Ok((runs, None));
     }
     let what = format!("{} on {most} devices, one of which fails", subject.name);
-    let out = console.step(&what, |_| load.run_with_a_failing_device(subject, &fleet[..most]))?;
+    let out = console.step(&what, |_| {
+        load.run_with_a_failing_device(subject, &fleet[..most])
+    })?;
     Ok((runs, Some(out.value)))
 }
 

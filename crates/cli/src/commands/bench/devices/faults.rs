@@ -110,7 +110,9 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
 
     /// A job on both devices, all of whose proofs are valid.
     fn passes(&self, what: &dyn std::fmt::Debug) -> anyhow::Result<()> {
-        let handle = self.engine.submit(self.subject.with_partitions(PARTITIONS))?;
+        let handle = self
+            .engine
+            .submit(self.subject.with_partitions(PARTITIONS))?;
         match handle.wait() {
             Outcome::Completed(completed) => {
                 self.subject.verify(&[completed.proof], PARTITIONS)?;
@@ -156,7 +158,10 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
         self.fleet[0].faults.inject(step, fault, 1);
         self.passes(&case)?;
         let found = self.faults() - before;
-        anyhow::ensure!(found == wanted, "{case:?}: wanted {wanted} faults, found {found}");
+        anyhow::ensure!(
+            found == wanted,
+            "{case:?}: wanted {wanted} faults, found {found}"
+        );
         self.fleet[0].faults.heal();
         self.empty()
     }

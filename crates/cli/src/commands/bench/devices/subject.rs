@@ -17,9 +17,9 @@ use crate::console::Console;
 use crate::failure::{INPUT, INVALID, failure};
 use crate::{job, keys};
 
+use super::Measured;
 use super::faults::FaultCount;
 use super::load::{OutOfService, Run};
-use super::Measured;
 
 /// A circuit with its key and a job of it.
 pub struct Subject {
@@ -131,7 +131,9 @@ impl Subject {
     ///
     /// Errors: one that is not a valid proof of its partition, or not of as many partitions as wanted.
     pub fn verify(&self, answers: &[Vec<u8>], partitions: usize) -> anyhow::Result<usize> {
-        let proofs = answers.iter().flat_map(|answer| answer.chunks(PROOF_BYTES).enumerate());
+        let proofs = answers
+            .iter()
+            .flat_map(|answer| answer.chunks(PROOF_BYTES).enumerate());
         let proofs: Vec<(usize, &[u8])> = proofs.collect();
         if proofs.len() != answers.len() * partitions {
             let message = format!(

@@ -56,8 +56,16 @@ fn measured(circuit: &Measured) -> String {
 
 fn runs(circuit: &Measured) -> String {
     let header = [
-        "devices", "proofs", "s", "proofs/s", "of linear", "latency ms", "cores", "share %",
-        "idle %", "MB/s",
+        "devices",
+        "proofs",
+        "s",
+        "proofs/s",
+        "of linear",
+        "latency ms",
+        "cores",
+        "share %",
+        "idle %",
+        "MB/s",
     ];
     let each = |values: &mut dyn Iterator<Item = f64>| {
         let values: Vec<String> = values.map(|value| format!("{value:.1}")).collect();
