@@ -17,12 +17,10 @@ const CHUNKS: usize = 1 << 18;
 const MIN_CHUNK: usize = 16;
 /// Runs of buckets, as a power of two, that are summed up at once.
 const LOG_RUNS: u32 = 15;
-/// Buckets of a run at least, as a power of two: each is multiplied by the number of those before it.
-const MIN_LOG_RUN: u32 = 3;
 /// Partial sums of a chunk.
 const PARTIAL_CHUNK: usize = 8;
-/// Partial sums of which a block's threads add up one each: no more than the largest device adds at once.
-const COMBINED: usize = 1 << 14;
+/// Partial sums of which a block's threads add up one each: no more than fill the largest device once.
+const COMBINED: usize = 1 << 16;
 /// Entries that are sorted and added up at a time, at most: items are counted in 31 bits.
 const MAX_ENTRIES: usize = 1 << 30;
 /// Coordinates that the workspace of an entry takes, about.
@@ -169,8 +167,8 @@ impl CudaBackend {
         let (log_buckets, groups) = (plan.log_buckets(), plan.groups() as usize);
         let words = xyzz_words::<G>();
         // Long runs take fewer additions, short ones more threads: so many that they fill the largest device once.
-        let by_size = plan.buckets().max(1).ilog2().saturating_sub(LOG_RUNS);
-        let log_length = by_size.max(MIN_LOG_RUN).min(log_buckets);
+        let log_length = plan.buckets().max(1).ilog2();
+        let log_length = log_length.saturating_sub(LOG_RUNS).min(log_buckets);
         let log_row = log_buckets - log_length;
         let threads = groups << log_row;
         let parts = self.stream.alloc(threads * words).map_err(failure)?;
