@@ -219,9 +219,11 @@ mod tests {
 
     #[test]
     fn a_daemon_keeps_the_name_that_it_was_given() {
+        let name = "localhost";
+        let named = format!("{name}:1");
         for (text, address, host) in [
             ("127.0.0.1:9820", "127.0.0.1:9820", "127.0.0.1"),
-            ("localhost:1", "", "localhost"),
+            (named.as_str(), "", name),
             ("tcp://[::1]:7", "[::1]:7", "::1"),
             ("unix:///run/cuzk.sock", "unix:///run/cuzk.sock", "unix"),
         ] {
