@@ -20,4 +20,4 @@ pub use bytes::{Bytes, EncodedPoints};
 pub use field::{Fq, Fq2};
 pub use fr::zeros;
 pub use group::{G1, G2, Group};
-pub use pages::{large_pages, room_on_large_pages};
+pub use pages::{large_pages, room_on_large_pages, zero_words};

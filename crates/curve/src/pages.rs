@@ -15,6 +15,13 @@ pub fn room_on_large_pages<T>(len: usize) -> Vec<T> {
     out
 }
 
+/// So many zero words, not touched yet. Where they are long, the system is asked for large pages.
+pub fn zero_words(len: usize) -> Vec<u64> {
+    let mut words = vec![0; len];
+    ask(&mut words);
+    words
+}
+
 /// Asks for large pages for the room of a vector.
 #[cfg(target_os = "linux")]
 pub(crate) fn ask<T>(out: &mut Vec<T>) {
@@ -38,7 +45,7 @@ pub(crate) fn ask<T>(_out: &mut Vec<T>) {}
 
 #[cfg(test)]
 mod tests {
-    use super::large_pages;
+    use super::{large_pages, zero_words};
 
     #[test]
     fn vectors_hold_the_value() {
@@ -46,6 +53,9 @@ mod tests {
             let values = large_pages(len, 7u8);
             assert_eq!(values.len(), len);
             assert!(values.iter().all(|&value| value == 7));
+            let zeros = zero_words(len);
+            assert_eq!(zeros.len(), len);
+            assert!(zeros.iter().all(|&word| word == 0));
         }
     }
 }

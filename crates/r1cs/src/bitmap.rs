@@ -1,5 +1,8 @@
 //! Bit vectors, with and without ranks.
 
+use cuzk_curve::{large_pages, zero_words};
+use rayon::prelude::*;
+
 /// A growable bit vector in 64-bit words, least significant bit first. Bits past the length are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap {
@@ -11,7 +14,7 @@ impl Bitmap {
     /// `len` zero bits.
     pub fn zeros(len: usize) -> Self {
         Self {
-            words: vec![0; len.div_ceil(64)],
+            words: zero_words(len.div_ceil(64)),
             len,
         }
     }
@@ -240,18 +243,23 @@ impl RankedBitmap {
     /// Adds ranks to `bits`, which must hold fewer than 2^32 ones.
     pub fn new(bits: Bitmap) -> Self {
         let words = bits.words();
-        let mut groups = Vec::with_capacity(words.len().div_ceil(RANK_WORDS));
-        let mut before = Vec::with_capacity(words.len());
-        let mut total = 0u32;
-        for group in words.chunks(RANK_WORDS) {
-            groups.push(total);
+        let mut before = large_pages(words.len(), 0u16);
+        let rank_group = |(group, before): (&[u64], &mut [u16])| {
             let mut rank = 0u32;
-            for word in group {
+            for (word, before) in group.iter().zip(before) {
                 // At most 64 * 1023 here, so it fits.
-                before.push(rank as u16);
+                *before = rank as u16;
                 rank += word.count_ones();
             }
-            total += rank;
+            rank
+        };
+        let pairs = words
+            .par_chunks(RANK_WORDS)
+            .zip(before.par_chunks_mut(RANK_WORDS));
+        let mut groups: Vec<u32> = pairs.map(rank_group).collect();
+        let mut total = 0u32;
+        for group in &mut groups {
+            total += std::mem::replace(group, total);
         }
         let ones = total as usize;
         Self {
