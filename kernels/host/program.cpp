@@ -5,6 +5,7 @@
 
 #include "cuzk/ec/batched_affine.cuh"
 #include "rows.h"
+#include "subsets.h"
 #include "sums.h"
 #include "transform.h"
 
@@ -107,6 +108,7 @@ int main(int count, char **arguments) {
         {"fr", field<Fr>},       {"fq", field<Fq>},  {"fq2", field<Fq2>}, {"fr-integers", integers<Fr>},
         {"fq-integers", integers<Fq>}, {"g1", group<Fq>}, {"g2", group<Fq2>},
         {"rows", host::rows},    {"transforms", transforms}, {"msm-g1", multiplications<Fq>}, {"msm-g2", multiplications<Fq2>},
+        {"selections-g1", host::selections<Fq>}, {"selections-g2", host::selections<Fq2>},
     };
     for (const auto &operation : operations) {
         if (count == 2 && strcmp(arguments[1], operation.name) == 0) {

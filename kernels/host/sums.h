@@ -6,18 +6,32 @@
 
 #include "cuzk/msm/accumulate.cuh"
 #include "cuzk/msm/digits.cuh"
+#include "cuzk/msm/reduce.cuh"
 
 namespace host {
 
 using namespace cuzk;
 
+// Digits as points with their buckets, but for those that are single.
 template <class F> struct Digits {
-    const std::vector<Entry> &entries;
-    const std::vector<Affine<F>> &points;
-    uint32_t bucket(uint32_t i) const { return entries[i].bucket; }
+    std::vector<uint32_t> keys;
+    std::vector<Affine<F>> items;
+    std::vector<uint32_t> starts;
+    uint32_t kept;
+
+    // Of entries in the order of their buckets.
+    Digits(const std::vector<Entry> &entries, const std::vector<Affine<F>> &points, uint32_t buckets, uint32_t kept)
+        : starts(buckets + 1), kept(kept) {
+        for (const Entry &entry : entries) {
+            keys.push_back(entry.bucket);
+            items.push_back(points[entry.point & ~Entry::NEGATIVE].negated_if(entry.point & Entry::NEGATIVE));
+            starts[entry.bucket + 1]++;
+        }
+        for (uint32_t b = 0; b < buckets; b++) starts[b + 1] += starts[b];
+    }
+    uint32_t bucket(uint32_t i) const { return keys[i]; }
     void add_to(Xyzz<F> &sum, uint32_t i) const {
-        uint32_t point = entries[i].point;
-        sum.add(points[point & ~Entry::NEGATIVE].negated_if(point & Entry::NEGATIVE));
+        if (!is_single(starts.data(), kept, keys[i])) sum.add(items[i]);
     }
 };
 
@@ -50,7 +64,27 @@ Partials<F> level(const Source &source, uint32_t length, uint32_t count, std::ve
     return partials;
 }
 
-// The sum of scalars times points with digits of `width` bits.
+// The sum of (i + 1) buckets[i], in runs of `length` by blocks of four threads.
+template <class F> Xyzz<F> reduce(const Buckets<F> &buckets, uint32_t size, uint32_t length) {
+    std::vector<Element<F>> blocks;
+    for (uint32_t begin = 0; begin < size;) {
+        std::vector<Element<F>> block;
+        for (uint32_t thread = 0; thread < 4; thread++) {
+            uint32_t end = std::min(begin + length, size);
+            block.push_back(add_run(buckets, begin, end, length));
+            begin = end;
+        }
+        for (; block.size() > 1; block.resize(block.size() / 2))
+            for (size_t k = 0; 2 * k < block.size(); k++)
+                block[k] = {join_sums(block[2 * k], block[2 * k + 1]), join_steps(block[2 * k], block[2 * k + 1])};
+        blocks.push_back(block[0]);
+    }
+    uint32_t each = ((uint32_t)blocks.size() + 1) / 2;
+    return join_sums(join_run(blocks.data(), 0, each, each),
+                     join_run(blocks.data(), each, (uint32_t)blocks.size(), each));
+}
+
+// The sum of scalars times points with digits of `width` bits. With odd widths single items are left to the reduction.
 template <class F>
 Xyzz<F> multiply(const std::vector<Fr> &scalars, const std::vector<Affine<F>> &points, uint32_t width) {
     uint32_t windows = (255 + width) / width;
@@ -70,9 +104,11 @@ Xyzz<F> multiply(const std::vector<Fr> &scalars, const std::vector<Affine<F>> &p
     }
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry &a, const Entry &b) { return a.bucket < b.bucket; });
-    std::vector<Xyzz<F>> buckets((size_t)windows << (width - 1), Xyzz<F>::infinity());
+    uint32_t log_buckets = width - 1, all = windows << log_buckets;
+    std::vector<Xyzz<F>> buckets(all, Xyzz<F>::infinity());
+    bool keep = width % 2 == 1;
+    Digits<F> digits(entries, points, all, keep ? all : 0);
     if (!entries.empty()) {
-        Digits<F> digits = {entries, points};
         Partials<F> partials = level<F>(digits, 16, (uint32_t)entries.size(), buckets);
         while (partials.keys.size() > 2)
             partials = level<F>(partials, 8, (uint32_t)partials.keys.size(), buckets);
@@ -80,11 +116,10 @@ Xyzz<F> multiply(const std::vector<Fr> &scalars, const std::vector<Affine<F>> &p
     Xyzz<F> total = Xyzz<F>::infinity();
     for (uint32_t w = windows; w-- > 0;) {
         for (uint32_t i = 0; i < width; i++) total = total.twice();
-        Xyzz<F> sum = Xyzz<F>::infinity();
-        for (uint32_t b = 1u << (width - 1); b-- > 0;) {
-            sum.add(buckets[((size_t)w << (width - 1)) + b]);
-            total.add(sum);
-        }
+        uint32_t first = w << log_buckets;
+        const uint32_t *starts = keep ? digits.starts.data() + first : nullptr;
+        Buckets<F> own = {buckets.data() + first, starts, digits.items.data()};
+        total.add(reduce(own, 1u << log_buckets, w % 5 + 1));
     }
     return total;
 }

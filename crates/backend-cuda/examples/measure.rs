@@ -3,7 +3,7 @@
 //! Arguments: the sizes as powers of two (default 16 to 22, every other), what to time (`ntt`, `g1`, `tables`, `bits`,
 //! `twos`, `fours`, `g2`; default all), and `check` to compare results with the CPU. `g1` and `g2` are without tables of
 //! points, `tables` is G1 with as many as a plan has windows, and `bits` sums a random half of so many points. `twos` and
-//! `fours` sum as many as would be left to add with tables of all sums of two and of four neighbours.
+//! `fours` do so with the sums of two and of four neighbours.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -156,8 +156,8 @@ fn multiplications<G: Group>(
     Ok(())
 }
 
-/// A query over variables that are all bits, and a witness in which as many of 64 are one, at random.
-fn selections(backend: &CudaBackend, log_size: u32, of_64: u32, check: bool) -> Result<()> {
+/// A query over variables that are all bits, with sums of so many neighbours at most, and a witness in which half are one.
+fn selections(backend: &CudaBackend, log_size: u32, neighbours: u32, check: bool) -> Result<()> {
     let count = 1usize << log_size;
     let shape = Shape {
         inputs: 1,
@@ -180,16 +180,15 @@ fn selections(backend: &CudaBackend, log_size: u32, of_64: u32, check: bool) -> 
         field_class: RankedBitmap::new(Bitmap::zeros(count)),
     };
     let mut rng = ChaCha12Rng::seed_from_u64(5);
-    let mut words = vec![0u32; count.div_ceil(32)];
-    let mut bit = || u32::from(rng.next_u32() % 64 < of_64);
-    for word in &mut words {
-        *word = (0..32).fold(0, |word, place| word | bit() << place);
-    }
+    let words: Vec<u32> = (0..count.div_ceil(32)).map(|_| rng.next_u32()).collect();
     let bit = |i: usize| Fr::from(u64::from(words[i / 32] >> (i % 32) & 1));
     let values: Vec<Fr> = (0..count).map(bit).collect();
     let witness = Assignment::new(vec![Fr::ONE], values.iter().copied()).pack(&r1cs)?;
     let points = encoded::<G1>(backend, count)?;
-    let query = backend.load_query::<G1>(points.clone(), Arc::new(variables), &r1cs)?;
+    let clock = Instant::now();
+    let query =
+        backend.load_query_with_clusters::<G1>(points.clone(), &variables, &r1cs, neighbours)?;
+    let load = clock.elapsed().as_secs_f64();
     let witness = backend.load_witness(Arc::new(witness))?;
     let mut found = None;
     let time = median(backend, || {
@@ -201,7 +200,9 @@ fn selections(backend: &CudaBackend, log_size: u32, of_64: u32, check: bool) -> 
     } else {
         "not compared"
     };
-    println!("bits 2^{log_size}, {of_64} of 64: {time:.3} ms, {compared}");
+    println!(
+        "bits 2^{log_size}, sums of {neighbours}: {time:.3} ms, loaded in {load:.2} s, {compared}"
+    );
     Ok(())
 }
 
@@ -226,9 +227,9 @@ fn main() -> Result<()> {
                 "ntt" => transforms(&backend, size, check)?,
                 "g1" => multiplications::<G1>(&backend, size, 1, check)?,
                 "tables" => multiplications::<G1>(&backend, size, u32::MAX, check)?,
-                "bits" => selections(&backend, size, 32, check)?,
-                "twos" => selections(&backend, size, 24, check)?,
-                "fours" => selections(&backend, size, 15, check)?,
+                "bits" => selections(&backend, size, 1, check)?,
+                "twos" => selections(&backend, size, 2, check)?,
+                "fours" => selections(&backend, size, 4, check)?,
                 _ => multiplications::<G2>(&backend, size, 1, check)?,
             }
         }

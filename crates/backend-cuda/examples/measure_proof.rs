@@ -21,7 +21,8 @@ fn circuit(steps: usize, period: usize) -> StepCircuit {
     let steps = (0..steps).map(|i| match i % period {
         _ if i == 0 => Step::Aux(0x1234_5678_9abc),
         last if last == period - 1 => {
-            let first = i - last;
+            // The product before, or the one variable that is neither bit nor product.
+            let first = (i - last).max(1);
             Step::Product(vec![(i - 1, 1), (first, 7)], vec![(i - 2, 1), (first, -1)])
         }
         _ => Step::Bit((i * 0x9e37) >> 7 & 1 == 1),

@@ -1,11 +1,11 @@
 //! What a circuit takes of a device's memory, before it is there.
 
 use cuzk_curve::{G1, G2, Group};
-use cuzk_r1cs::{CompactR1cs, R1csError};
+use cuzk_r1cs::{CompactR1cs, Density, R1csError, VariableSet};
 
 use crate::memory::Element;
-use crate::msm::Plan;
-use crate::residency;
+use crate::msm::{Plan, sums};
+use crate::residency::extras_of;
 
 /// Vectors of the domain that a proof has at a time: a, b, the transforms' scratch and the quotient, and a
 /// multiplication's workspace of as much as two, which is smaller where less is free.
@@ -27,13 +27,20 @@ pub struct DeviceBytes {
 pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1csError> {
     let (shape, slots, density) = (r1cs.shape, r1cs.slots(), r1cs.density()?);
     let domain = shape.domain();
-    let b = density.b().len();
-    let a = shape.inputs + density.a_aux.count_ones();
-    let key = section::<G1>(memory, domain - 1, domain - 1)
-        + section::<G1>(memory, shape.aux, slots)
-        + section::<G1>(memory, a, slots)
-        + section::<G1>(memory, b, slots)
-        + section::<G2>(memory, b, slots);
+    let by_class = |variables: &VariableSet| {
+        let fields = field_points(variables, r1cs);
+        (fields, variables.len() - fields)
+    };
+    let (l, a, b) = (
+        by_class(&Density::l(shape)),
+        by_class(&density.a(shape)),
+        by_class(&density.b()),
+    );
+    let key = section::<G1>(memory, (domain - 1, 0))
+        + section::<G1>(memory, l)
+        + section::<G1>(memory, a)
+        + section::<G1>(memory, b)
+        + section::<G2>(memory, b);
     let scalar = size_of::<Element>();
     let packed = slots * scalar + shape.aux / 8;
     Ok(DeviceBytes {
@@ -42,12 +49,21 @@ pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1
     })
 }
 
-/// A section of a key: its points, and the tables of those that are multiplied by field elements.
-fn section<G: Group>(memory: usize, count: usize, fields: usize) -> usize {
-    let tabulated = fields.min(count);
-    let most = residency::tables_of::<G>((memory, memory), count, tabulated);
-    let tables = Plan::new(tabulated, most).tables as usize;
-    (count + (tables - 1) * tabulated) * G::UNCOMPRESSED_BYTES
+/// The points of a query that are multiplied by scalars: those of inputs and of the field class.
+fn field_points(variables: &VariableSet, r1cs: &CompactR1cs) -> usize {
+    let class = r1cs.field_class.bits().words();
+    let both = variables.aux.words().iter().zip(class);
+    let fields = both.map(|(present, class)| (present & class).count_ones() as usize);
+    variables.inputs.count_ones() + fields.sum::<usize>()
+}
+
+/// A section of a key: the points that are multiplied by scalars and their tables, and the sums of those that bits
+/// select, which take a number each besides.
+fn section<G: Group>(memory: usize, (scalars, bits): (usize, usize)) -> usize {
+    let extras = extras_of::<G>((memory, memory), scalars, bits, None);
+    let tables = Plan::new(scalars, extras.tables).tables as usize;
+    (scalars * tables + sums(bits, extras.cluster)) * G::UNCOMPRESSED_BYTES
+        + bits * size_of::<u32>()
 }
 
 #[cfg(test)]
@@ -68,7 +84,9 @@ mod tests {
         let b = density.b().len();
         let g1 = 7 + shape.aux + shape.inputs + density.a_aux.count_ones() + b;
         let matrices = pce.r1cs().matrices.size_bytes();
-        assert_eq!(found.resident, matrices + 96 * g1 + 192 * b);
+        let points = 96 * g1 + 192 * b;
+        // All of its variables are of the field class, so that none has a number.
+        assert_eq!(found.resident, matrices + points);
         assert!(found.work >= 6 * 8 * 32);
     }
 
@@ -76,9 +94,18 @@ mod tests {
     fn tables_are_counted_and_half_of_the_memory_stays_free() {
         let points = 1 << 20;
         let alone = points * 96;
-        assert!(section::<G1>(1 << 40, points, points) > 8 * alone);
-        assert_eq!(section::<G1>(1 << 40, points, 0), alone);
-        assert_eq!(section::<G1>(2 * alone, points, points), alone);
+        assert!(section::<G1>(1 << 40, (points, 0)) > 8 * alone);
+        assert_eq!(section::<G1>(2 * alone, (points, 0)), alone);
+        let numbers = points * 4;
+        assert_eq!(
+            section::<G1>(1 << 40, (0, points)),
+            alone / 4 * 15 + numbers
+        );
+        assert_eq!(
+            section::<G1>(8 * alone, (0, points)),
+            alone / 2 * 3 + numbers
+        );
+        assert_eq!(section::<G1>(2 * alone, (0, points)), alone + numbers);
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let found = device_bytes(pce.r1cs(), 100).unwrap();
         assert_eq!(found.resident, pce.r1cs().matrices.size_bytes() + 50);

@@ -14,6 +14,7 @@ use cuzk_gpu::Event;
 
 use crate::CudaBackend;
 use crate::error::failure;
+use crate::msm::sums;
 
 /// A part's points take at most this part of the budget: two are there at a time.
 const PART_OF_BUDGET: usize = 32;
@@ -23,6 +24,8 @@ const MAX_PART: usize = 384 << 20;
 const TABLE_MEMORY: usize = 8;
 /// Multiplications of fewer points do not pay for tables.
 const MIN_TABULATED: usize = 1 << 10;
+/// Selections from fewer points do not pay for sums.
+const MIN_CLUSTERED: usize = 1 << 10;
 /// More tables than any plan has windows.
 const ALL_TABLES: usize = 128;
 
@@ -36,11 +39,53 @@ fn part_bytes(memory: (usize, usize), bytes: usize) -> Option<usize> {
     (bytes > room(memory)).then(|| MAX_PART.min(memory.1 / PART_OF_BUDGET))
 }
 
-/// The number of tables of `table_bytes` each, beside points of `point_bytes`, the first of which are the points.
-fn tables(memory: (usize, usize), point_bytes: usize, table_bytes: usize) -> u32 {
-    let left = room(memory).saturating_sub(point_bytes);
-    let tables = left.min(memory.0 / TABLE_MEMORY) / table_bytes.max(1);
-    tables.saturating_add(1).min(ALL_TABLES) as u32
+/// Bytes that tables may take beside points of `point_bytes`.
+fn spare((available, limit): (usize, usize), point_bytes: usize) -> usize {
+    let left = room((available, limit)).saturating_sub(point_bytes);
+    left.min(available / TABLE_MEMORY)
+}
+
+/// What is kept of points besides the points.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Extras {
+    /// Points of a cluster whose sums are kept.
+    pub cluster: u32,
+    /// Tables of the points that are multiplied by scalars at most, these themselves among them.
+    pub tables: u32,
+}
+
+impl Extras {
+    /// Nothing besides.
+    pub const NONE: Self = Self {
+        cluster: 1,
+        tables: 1,
+    };
+}
+
+/// What pays, and fits the memory that is available, of a limit: sums of the points that bits select first, which spare
+/// more additions for their bytes, then tables of the others.
+pub(crate) fn extras_of<G: Group>(
+    memory: (usize, usize),
+    scalars: usize,
+    bits: usize,
+    largest_cluster: Option<u32>,
+) -> Extras {
+    let each = G::UNCOMPRESSED_BYTES;
+    let bytes = |points: usize| points.saturating_mul(each);
+    let spare = spare(memory, bytes(scalars.saturating_add(bits)));
+    let taken = |&size: &u32| bytes(sums(bits, size) - bits);
+    let pays = if bits < MIN_CLUSTERED { 1 } else { 4 };
+    let largest = largest_cluster.unwrap_or(pays);
+    let sizes = [4, 2].into_iter().filter(|&size| size <= largest);
+    let cluster = sizes.into_iter().find(|size| taken(size) <= spare);
+    let cluster = cluster.unwrap_or(1);
+    let tables = if scalars < MIN_TABULATED {
+        1
+    } else {
+        let tables = (spare - taken(&cluster).min(spare)) / bytes(scalars);
+        tables.saturating_add(1).min(ALL_TABLES) as u32
+    };
+    Extras { cluster, tables }
 }
 
 /// `0..len` in ranges of `most`, or of one.
@@ -70,23 +115,10 @@ impl CudaBackend {
         bytes.map(|bytes| bytes / each)
     }
 
-    /// The number of tables of `tabulated` of so many points that pay and fit, the points themselves among them.
-    pub(crate) fn tables_that_fit<G: Group>(&self, count: usize, tabulated: usize) -> u32 {
-        tables_of::<G>(self.device().memory(), count, tabulated)
+    /// What pays and fits beside points that are multiplied by scalars and points that bits select.
+    pub(crate) fn extras<G: Group>(&self, scalars: usize, bits: usize) -> Extras {
+        extras_of::<G>(self.device().memory(), scalars, bits, None)
     }
-}
-
-/// The number of tables of `tabulated` of so many points that pay, and fit the memory that is available, of a limit.
-pub(crate) fn tables_of<G: Group>(memory: (usize, usize), count: usize, tabulated: usize) -> u32 {
-    if tabulated < MIN_TABULATED {
-        return 1;
-    }
-    let each = G::UNCOMPRESSED_BYTES;
-    tables(
-        memory,
-        count.saturating_mul(each),
-        tabulated.saturating_mul(each),
-    )
 }
 
 /// Brings `count` parts to the device, one while the part before it is worked on, and works on each.
@@ -126,6 +158,8 @@ pub(crate) fn each_in_turn<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use cuzk_curve::G1;
+
     use super::*;
 
     #[test]
@@ -142,13 +176,31 @@ mod tests {
     }
 
     #[test]
-    fn tables_leave_half_of_the_budget_free_and_take_an_eighth_at_most() {
+    fn extras_leave_half_of_the_budget_free_and_take_an_eighth_at_most() {
         let memory = (8000, 8000);
-        assert_eq!(tables(memory, 100, 100), 11);
-        assert_eq!(tables(memory, 3800, 100), 3);
-        assert_eq!(tables(memory, 4000, 100), 1);
-        assert_eq!(tables((4000, 8000), 0, 1), 1);
-        assert_eq!(tables((usize::MAX, 0), 0, 0), 128);
+        assert_eq!(spare(memory, 100), 1000);
+        assert_eq!(spare(memory, 3800), 200);
+        assert_eq!(spare(memory, 4000), 0);
+        assert_eq!(spare((4000, 8000), 0), 0);
+        assert_eq!(spare((usize::MAX, 0), usize::MAX), 0);
+    }
+
+    #[test]
+    fn sums_come_first_and_tables_take_what_they_leave() {
+        let extras = |eighth: usize, scalars, bits| {
+            let memory = 8 * eighth * G1::UNCOMPRESSED_BYTES;
+            let extras = extras_of::<G1>((memory, memory), scalars, bits, None);
+            (extras.cluster, extras.tables)
+        };
+        // Of 4,000 points 11,000 more sums in clusters of four, 2,000 in clusters of two.
+        assert_eq!(extras(13_000, 1100, 4000), (4, 2));
+        assert_eq!(extras(11_000, 1100, 4000), (4, 1));
+        assert_eq!(extras(10_999, 1100, 4000), (2, 9));
+        assert_eq!(extras(1999, 1100, 4000), (1, 2));
+        assert_eq!(extras(1 << 40, 1023, 1023), (1, 1));
+        assert_eq!(extras(1 << 40, 1024, 0), (1, 128));
+        let most = |size| extras_of::<G1>((1 << 40, 1 << 40), 0, 100, Some(size)).cluster;
+        assert_eq!([1, 2, 3, 4, 8].map(most), [1, 2, 2, 4, 4]);
     }
 
     #[test]

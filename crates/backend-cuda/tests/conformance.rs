@@ -193,7 +193,42 @@ fn multiplications_of_four_million_points_conform() {
 fn large_multiplications_in_g2_conform() {
     let sizes = [31, 32, 237, 511, 512, 513, 65_535, 65_536, 65_537];
     large_multiplications_conform::<G2>(&sizes);
-    large_multiplications_conform::<G2>(&[(1 << 20) + 1]);
+    for size in [(1 << 20) - 1, (1 << 20) + 1, 1 << 22] {
+        repeated_points_conform::<G2>(size);
+    }
+}
+
+/// Points that repeat, so that the CPU adds up the scalars of each: random ones, equal ones, opposite ones, infinities.
+fn repeated_points_conform<G: Group>(size: usize) {
+    let Some(backend) = device() else { return };
+    let distinct = 1 << 10;
+    let base = G::Affine::generator();
+    let random = backend.fixed_base::<G>(&base, &scalars(distinct, 1));
+    let random = random.unwrap();
+    let point = |i: usize| match i % 8 {
+        0 => base,
+        1 => -base,
+        2 => G::Affine::identity(),
+        _ => random[i],
+    };
+    let points: Vec<G::Affine> = (0..distinct).map(point).collect();
+    let few = EncodedPoints::<G>::encode(&points);
+    let mut bytes = few.bytes().repeat(size.div_ceil(distinct));
+    bytes.truncate(size * G::UNCOMPRESSED_BYTES);
+    let encoded = EncodedPoints::<G>::new(bytes.into()).unwrap();
+    for most_tables in [1, u32::MAX] {
+        let bases = backend.load_bases_with_tables(&encoded, most_tables);
+        let bases = bases.unwrap();
+        for (case, scalars) in scalar_cases(size) {
+            let sum = |i: usize| scalars[i..].iter().step_by(distinct).sum();
+            let sums: Vec<Fr> = (0..distinct).map(sum).collect();
+            let wanted = CpuBackend.msm::<G>(&few, &sums).unwrap();
+            let scalars = backend.upload(scalars).unwrap();
+            let found = backend.msm::<G>(&bases, &scalars).unwrap();
+            let plan = bases.plan();
+            assert!(found == wanted, "{} {size}, {case}, {plan:?}", G::NAME);
+        }
+    }
 }
 
 fn compiled(circuit: StepCircuit) -> (Pce, Arc<PackedWitness>) {
@@ -246,39 +281,53 @@ fn large_matrices_conform() {
         let on_cpu = CpuBackend.load_witness(Arc::clone(&witness)).unwrap();
         let wanted = CpuBackend.mat_vec(&matrices, &on_cpu).unwrap();
         assert!(product(&backend) == [wanted.a, wanted.b], "{count} steps");
-        let density = pce.r1cs().density().unwrap();
-        for set in [density.a(pce.shape), density.b(), Density::l(pce.shape)] {
-            let base = PrimeCurveAffine::generator();
-            let points = backend.fixed_base::<G1>(&base, &scalars(set.len(), 4));
-            let encoded = EncodedPoints::<G1>::encode(&points.unwrap());
-            let set = Arc::new(set);
-            let query = |backend: &CudaBackend| {
-                let loaded = backend
-                    .load_query::<G1>(encoded.clone(), Arc::clone(&set), pce.r1cs())
-                    .unwrap();
-                let witness = backend.load_witness(Arc::clone(&witness)).unwrap();
-                backend.msm_query::<G1>(&loaded, &witness).unwrap()
-            };
-            let loaded = CpuBackend
-                .load_query::<G1>(encoded.clone(), Arc::clone(&set), pce.r1cs())
-                .unwrap();
-            let wanted = CpuBackend.msm_query::<G1>(&loaded, &on_cpu).unwrap();
-            assert!(query(&backend) == wanted, "{count} steps");
+        queries_are_the_cpus::<G1>(&backend, &pce, &witness);
+        if count == 65_537 {
+            queries_are_the_cpus::<G2>(&backend, &pce, &witness);
         }
     }
 }
 
+/// Sums over a circuit's variables, of points alone and of sums of two and of four neighbours.
+fn queries_are_the_cpus<G: Group>(backend: &CudaBackend, pce: &Pce, packed: &Arc<PackedWitness>) {
+    let on_cpu = CpuBackend.load_witness(Arc::clone(packed)).unwrap();
+    let witness = backend.load_witness(Arc::clone(packed)).unwrap();
+    let density = pce.r1cs().density().unwrap();
+    for set in [density.a(pce.shape), density.b(), Density::l(pce.shape)] {
+        let base = PrimeCurveAffine::generator();
+        let points = backend.fixed_base::<G>(&base, &scalars(set.len(), 4));
+        let encoded = EncodedPoints::<G>::encode(&points.unwrap());
+        let set = Arc::new(set);
+        let loaded = CpuBackend.load_query::<G>(encoded.clone(), Arc::clone(&set), pce.r1cs());
+        let wanted = CpuBackend.msm_query::<G>(&loaded.unwrap(), &on_cpu);
+        let wanted = wanted.unwrap();
+        for largest in [1, 2, 4] {
+            let loaded =
+                backend.load_query_with_clusters::<G>(encoded.clone(), &set, pce.r1cs(), largest);
+            let found = backend.msm_query::<G>(&loaded.unwrap(), &witness).unwrap();
+            let aux = pce.shape.aux;
+            assert!(found == wanted, "{} of {aux}, sums of {largest}", G::NAME);
+        }
+    }
+}
+
+/// Values outside the class of bits, where points are alone and where they are kept with sums.
 #[test]
 fn escapes_conform() {
     let Some(backend) = device() else { return };
-    let (pce, _) = compiled(StepCircuit {
-        steps: (0..200).map(|i| Step::Bit(i % 2 == 0)).collect(),
-        blank: false,
-    });
-    let aux = (0..200u64).map(|i| Fr::from(if i % 67 == 3 { i } else { i % 2 }));
-    let witness = pce.pack(Assignment::new(vec![Fr::ONE], aux)).unwrap();
-    assert_eq!(witness.escapes().len(), 3);
-    conformance::matrices(&backend, pce.r1cs(), &Arc::new(witness), &mut rng(7)).unwrap();
+    for (count, escapes) in [(200, 3), (2000, 30)] {
+        let (pce, _) = compiled(StepCircuit {
+            steps: (0..count).map(|i| Step::Bit(i % 2 == 0)).collect(),
+            blank: false,
+        });
+        let aux = (0..count as u64).map(|i| Fr::from(if i % 67 == 3 { i } else { i % 2 }));
+        let witness = pce.pack(Assignment::new(vec![Fr::ONE], aux)).unwrap();
+        assert_eq!(witness.escapes().len(), escapes);
+        let witness = Arc::new(witness);
+        conformance::matrices(&backend, pce.r1cs(), &witness, &mut rng(7)).unwrap();
+        queries_are_the_cpus::<G1>(&backend, &pce, &witness);
+        queries_are_the_cpus::<G2>(&backend, &pce, &witness);
+    }
 }
 
 /// Device memory after a round of every operation is what it was after the first.

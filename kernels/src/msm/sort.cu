@@ -18,7 +18,6 @@ constexpr uint32_t THREADS = 1024;
 constexpr uint32_t ITEMS = 8;
 constexpr uint32_t LOG_STAGED = 13;
 constexpr uint32_t STAGED = 1u << LOG_STAGED;
-constexpr uint32_t SELECT_THREADS = 256;
 constexpr uint32_t NEGATIVE = Entry::NEGATIVE;
 
 // What a block of `msm_count` and `msm_scatter` takes: a tile of the digits of one window.
@@ -233,29 +232,6 @@ __global__ __launch_bounds__(1024) void msm_sort(const Entry *parted, const uint
         starts[first + b] = staging.places[b] = staging.offsets[b];
     __syncthreads();
     staging.write(PartitionEntries{parted, first}, begin, end, entries);
-}
-
-// The number of variables in each block's 256 words that are in `variables` and whose bit is one.
-__global__ __launch_bounds__(256) void msm_count_bits(const uint32_t *variables, const uint32_t *bits,
-                                                      uint32_t words, uint32_t *counts) {
-    uint32_t w = blockIdx.x * SELECT_THREADS + threadIdx.x, total;
-    sum_before<SELECT_THREADS>(w < words ? __popc(variables[w] & bits[w]) : 0, total);
-    if (threadIdx.x == 0) counts[blockIdx.x] = total;
-}
-
-// Their points as entries of one bucket; before[w] is the point of word w's first variable.
-__global__ __launch_bounds__(256) void msm_select_bits(const uint32_t *variables, const uint32_t *bits,
-                                                       const uint32_t *before, uint32_t words, uint32_t bucket,
-                                                       const uint32_t *places, Entry *entries) {
-    uint32_t w = blockIdx.x * SELECT_THREADS + threadIdx.x, total;
-    uint32_t in_query = w < words ? variables[w] : 0, rest = w < words ? in_query & bits[w] : 0;
-    uint32_t place = places[blockIdx.x] + sum_before<SELECT_THREADS>(__popc(rest), total);
-    uint32_t first = w < words ? before[w] : 0;
-    while (rest != 0) {
-        uint32_t bit = rest & (0u - rest);
-        rest ^= bit;
-        entries[place++] = {bucket, first + __popc(in_query & (bit - 1))};
-    }
 }
 
 } // extern "C"

@@ -5,6 +5,7 @@ use cuzk_curve::Group;
 use cuzk_gpu::{Argument, Buffer, Grid};
 use group::Group as _;
 
+use super::pairs::Sums;
 use super::sort::{Entries, ScalarList, Selection, first_bucket, part_buckets};
 use super::{Part, Plan, Points, kernels, xyzz_words};
 use crate::CudaBackend;
@@ -15,8 +16,8 @@ use crate::memory::coordinate_words;
 const CHUNKS: usize = 1 << 18;
 /// Digits of a chunk at least.
 const MIN_CHUNK: usize = 16;
-/// Runs of buckets, as a power of two, that are summed up at once.
-const LOG_RUNS: u32 = 15;
+/// Runs of buckets a multiprocessor that are summed up at once: as many threads as keep it busy.
+const RUNS: usize = 256;
 /// Partial sums of a chunk.
 const PARTIAL_CHUNK: usize = 8;
 /// Partial sums of which a block's threads add up one each: no more than fill the largest device once.
@@ -52,13 +53,20 @@ impl CudaBackend {
                 scalars: 0..0,
             });
         }
+        // Parts may share buckets, so that only a part alone may leave items to the reduction.
+        let kept = match parts.len() {
+            1 if list.count > 0 => plan.buckets(),
+            _ => 0,
+        };
+        let mut singles = None;
         for (index, part) in parts.iter().enumerate() {
             // The last part's buckets end where the plan's do.
             let selection = selection.filter(|_| index + 1 == parts.len());
             let entries = self.sort(list, part, selection)?;
             let lists = part_buckets(plan, part) + usize::from(selection.is_some());
             let first = first_bucket(plan, part) * words;
-            self.add_up(points, entries, lists, Argument::at(&buckets, first))?;
+            let to = Argument::at(&buckets, first);
+            singles = self.add_up(points, entries, (lists, kept), to)?;
         }
         if list.count == 0 {
             let last = self.stream.alloc(words).map_err(failure)?;
@@ -68,28 +76,36 @@ impl CudaBackend {
             copied.map_err(failure)?;
             return Ok(self.results::<G>(&last, 1)?.into_iter().sum());
         }
-        self.sum_groups::<G>(&buckets, plan)
+        self.sum_groups::<G>(&buckets, plan, singles.filter(|_| kept > 0))
     }
 
-    /// Adds the points of a sorted list to their buckets, of which there are `lists`.
+    /// Adds the points of a sorted list to their buckets, of which there are `lists`. Of the first `kept` buckets those
+    /// that are one sum after rounds of pairs are left out, and the sums returned.
     fn add_up<G: Group>(
         &self,
         points: &Points<G>,
         entries: Entries,
-        lists: usize,
+        (lists, kept): (usize, usize),
         buckets: Argument<'_>,
-    ) -> Result<(), BackendError> {
+    ) -> Result<Option<Sums>, BackendError> {
         if entries.count == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let names = kernels::<G>();
         if Self::pairs_pay::<G>(entries.count, lists) {
             let sums = self.add_pairs(points, entries, lists)?;
-            let list = [(&sums.keys).into(), (&sums.points).into()];
-            return self.fill::<G>(buckets, names.accumulate_affine, list, sums.count);
+            let list = [
+                (&sums.keys).into(),
+                (&sums.points).into(),
+                (&sums.starts).into(),
+                (kept as u32).into(),
+            ];
+            self.fill::<G>(buckets, names.accumulate_affine, &list, sums.count)?;
+            return Ok(Some(sums));
         }
         let list = [(&entries.entries).into(), (&points.words).into()];
-        self.fill::<G>(buckets, names.accumulate, list, entries.count)
+        self.fill::<G>(buckets, names.accumulate, &list, entries.count)?;
+        Ok(None)
     }
 
     /// Sums a sorted list of `count` points by bucket; buckets without a point are left as they are.
@@ -97,22 +113,21 @@ impl CudaBackend {
         &self,
         buckets: Argument<'_>,
         kernel: &'static str,
-        list: [Argument<'_>; 2],
+        list: &[Argument<'_>],
         count: usize,
     ) -> Result<(), BackendError> {
         let words = xyzz_words::<G>();
         let names = kernels::<G>();
         let length = count.div_ceil(CHUNKS).max(MIN_CHUNK);
         let (mut chunks, mut keys, mut sums) = self.partials(count, length, words)?;
-        let arguments = [
-            list[0],
-            list[1],
-            (length as u32).into(),
+        let mut arguments = list.to_vec();
+        arguments.extend([
+            Argument::from(length as u32),
             (count as u32).into(),
             buckets,
             (&keys).into(),
             (&sums).into(),
-        ];
+        ]);
         self.launch(kernel, Grid::over(chunks, 128), &arguments)?;
         while chunks > 1 {
             let count = 2 * chunks;
@@ -158,43 +173,55 @@ impl CudaBackend {
         Ok((chunks, keys, sums))
     }
 
-    /// The sum of digit times bucket over each group, and then over the groups, and the last bucket.
+    /// The sum of digit times bucket over each group, and then over the groups, and the last bucket. `singles` holds the
+    /// buckets that are one sum.
     fn sum_groups<G: Group>(
         &self,
         buckets: &Buffer<u64>,
         plan: Plan,
+        singles: Option<Sums>,
     ) -> Result<G::Projective, BackendError> {
-        let (log_buckets, groups) = (plan.log_buckets(), plan.groups() as usize);
-        let words = xyzz_words::<G>();
-        // Long runs take fewer additions, short ones more threads: so many that they fill the largest device once.
-        let log_length = plan.buckets().max(1).ilog2();
-        let log_length = log_length.saturating_sub(LOG_RUNS).min(log_buckets);
-        let log_row = log_buckets - log_length;
-        let threads = groups << log_row;
-        let parts = self.stream.alloc(threads * words).map_err(failure)?;
+        let (names, words) = (kernels::<G>(), xyzz_words::<G>());
+        let (size, groups) = (1usize << plan.log_buckets(), plan.groups() as usize);
+        let threads = names.fold_threads as usize;
+        // Long runs take fewer additions, short ones more threads. Blocks do not reach over groups.
+        let most = RUNS * self.device().info().multiprocessors as usize / threads;
+        let blocks = (most / groups).clamp(1, size.div_ceil(threads));
+        let length = size.div_ceil(blocks * threads);
+        // Elements are of two points.
+        let runs = self.stream.alloc::<u64>(groups * blocks * 2 * words);
+        let runs = runs.map_err(failure)?;
+        let null = || [Argument::null(); 2];
+        let [starts, items] = singles
+            .as_ref()
+            .map_or_else(null, |sums| [(&sums.starts).into(), (&sums.points).into()]);
         let arguments = [
             buckets.into(),
-            log_buckets.into(),
-            log_length.into(),
-            plan.groups().into(),
-            (&parts).into(),
+            starts,
+            items,
+            plan.log_buckets().into(),
+            (length as u32).into(),
+            (blocks as u32).into(),
+            (&runs).into(),
         ];
-        self.launch(kernels::<G>().reduce, Grid::over(threads, 128), &arguments)?;
-        let sums = self.fold::<G>(parts, groups, 1 << log_row)?;
-        let all = self.stream.alloc((groups + 1) * words).map_err(failure)?;
-        let stream = &self.stream;
-        stream
-            .copy(&sums, 0, &all, 0, groups * words)
-            .map_err(failure)?;
+        let grid = Grid::of((groups * blocks) as u32, names.fold_threads, 0);
+        self.launch(names.reduce, grid, &arguments)?;
+        let all = self.stream.alloc((2 * groups + 1) * words);
+        let all = all.map_err(failure)?;
+        let arguments = [(&runs).into(), (blocks as u32).into(), (&all).into()];
+        let grid = Grid::of(groups as u32, names.fold_threads, 0);
+        self.launch(names.fold, grid, &arguments)?;
         let last = plan.buckets() * words;
-        stream
-            .copy(buckets, last, &all, groups * words, words)
-            .map_err(failure)?;
-        let mut sums = self.results::<G>(&all, groups + 1)?;
+        let copied = self
+            .stream
+            .copy(buckets, last, &all, 2 * groups * words, words);
+        copied.map_err(failure)?;
+        // Each group's sum stands before its step, and at last the sum of the selected points.
+        let mut sums = self.results::<G>(&all, 2 * groups + 1)?;
         let selected = sums.pop().unwrap_or(G::Projective::identity());
         let shift = |sum: G::Projective| (0..plan.width).fold(sum, |sum, _| sum.double());
         let identity = G::Projective::identity();
-        let sums = sums.into_iter().rev();
+        let sums = sums.into_iter().step_by(2).rev();
         Ok(sums.fold(identity, |total, group| shift(total) + group) + selected)
     }
 }

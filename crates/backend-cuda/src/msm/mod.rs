@@ -2,6 +2,7 @@
 
 mod bases;
 mod buckets;
+mod clusters;
 mod pairs;
 mod plan;
 mod query;
@@ -20,6 +21,7 @@ use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
 pub use bases::Bases;
+pub(crate) use clusters::{Clusters, sums};
 pub use plan::{Part, Plan};
 pub use query::Query;
 
@@ -36,6 +38,7 @@ pub(crate) struct Kernels {
     fold: &'static str,
     fold_threads: u32,
     decode: &'static str,
+    subsets: &'static str,
     double: &'static str,
     jacobian: &'static str,
     pub(crate) multiples: &'static str,
@@ -69,6 +72,7 @@ const G1_KERNELS: Kernels = Kernels {
     fold: "msm_fold_g1",
     fold_threads: 128,
     decode: "msm_decode_g1",
+    subsets: "msm_subsets_g1",
     double: "msm_double_g1",
     jacobian: "msm_jacobian_g1",
     multiples: "fixed_base_multiples_g1",
@@ -95,6 +99,7 @@ const G2_KERNELS: Kernels = Kernels {
     fold: "msm_fold_g2",
     fold_threads: 64,
     decode: "msm_decode_g2",
+    subsets: "msm_subsets_g2",
     double: "msm_double_g2",
     jacobian: "msm_jacobian_g2",
     multiples: "fixed_base_multiples_g2",
@@ -119,14 +124,23 @@ pub(crate) fn xyzz_words<G: Group>() -> usize {
     4 * coordinate_words::<G>()
 }
 
-/// Points in a device's memory, affine and in Montgomery form, then their multiples in further tables.
+/// Points in a device's memory, affine and in Montgomery form, then multiples of the first in further tables.
 #[derive(Debug)]
 pub struct Points<G: Group> {
     pub(crate) words: Buffer<u64>,
+    /// Points and sums of them before the multiples.
     pub(crate) len: usize,
     /// How the points that are multiplied by scalars are cut, whose multiples there are.
     pub(crate) plan: Plan,
     group: std::marker::PhantomData<G>,
+}
+
+/// Points of which those are apart that bits select.
+pub(crate) struct ByClass<'a> {
+    /// Where each point goes.
+    pub places: &'a Buffer<u32>,
+    /// The points that bits select, which follow those that scalars are multiplied by.
+    pub clusters: Clusters,
 }
 
 /// Points that are decoded at a time: their encoded form takes memory besides.
@@ -135,15 +149,15 @@ const DECODED: usize = 1 << 19;
 const TABLE_BATCH: usize = 8;
 
 impl CudaBackend {
-    /// Decodes points on the device, and makes tables of those in `tabulated`, or of all without such a list.
+    /// Decodes points on the device, and makes sums of those that bits select, and tables of the others.
     pub(crate) fn load_points<G: Group>(
         &self,
         points: &EncodedPoints<G>,
-        tabulated: Option<&Buffer<u32>>,
+        by_class: Option<&ByClass<'_>>,
         most_tables: u32,
     ) -> Result<Points<G>, BackendError> {
-        let len = points.len();
-        let count = tabulated.map_or(len, Buffer::len);
+        let clusters = by_class.map_or(Clusters::none(points.len()), |class| class.clusters);
+        let (count, len) = (clusters.first, clusters.end());
         let plan = Plan::new(count, most_tables);
         // An entry of a bucket's list names a point in 31 bits.
         let all = len.saturating_add(count.saturating_mul(plan.tables as usize - 1));
@@ -160,9 +174,15 @@ impl CudaBackend {
         let each = G::UNCOMPRESSED_BYTES;
         for (piece, bytes) in points.bytes().chunks(DECODED * each).enumerate() {
             let encoded = self.stream.upload::<u8>(bytes).map_err(failure)?;
-            let count = bytes.len() / each;
-            let to = Argument::at(&words, piece * DECODED * affine_words::<G>());
-            let arguments = [Argument::from(&encoded), (count as u32).into(), to];
+            let (first, count) = (piece * DECODED, bytes.len() / each);
+            let (places, to) = match by_class {
+                Some(class) => (Argument::at(class.places, first), Argument::from(&words)),
+                None => {
+                    let to = Argument::at(&words, first * affine_words::<G>());
+                    (Argument::null(), to)
+                }
+            };
+            let arguments = [Argument::from(&encoded), places, (count as u32).into(), to];
             self.launch(kernels::<G>().decode, Grid::over(count, 128), &arguments)?;
         }
         let points = Points {
@@ -171,31 +191,37 @@ impl CudaBackend {
             plan,
             group: std::marker::PhantomData,
         };
-        self.make_tables(&points, tabulated, count)?;
+        self.add_subsets(&points, clusters)?;
+        self.make_tables(&points, count)?;
         Ok(points)
     }
 
-    /// Makes the second table from the points, and each further one from that before it.
-    fn make_tables<G: Group>(
+    /// Makes the sums of clusters, whose points are there alone.
+    fn add_subsets<G: Group>(
         &self,
         points: &Points<G>,
-        tabulated: Option<&Buffer<u32>>,
-        count: usize,
+        clusters: Clusters,
     ) -> Result<(), BackendError> {
+        if clusters.size == 1 {
+            return Ok(());
+        }
+        let [size, count, first] = clusters.arguments();
+        let arguments = [size, count, first, (&points.words).into()];
+        let grid = Grid::over(clusters.number(), 128);
+        self.launch(kernels::<G>().subsets, grid, &arguments)
+    }
+
+    /// Makes the second table from the first `count` points, and each further one from that before it.
+    fn make_tables<G: Group>(&self, points: &Points<G>, count: usize) -> Result<(), BackendError> {
         let words = affine_words::<G>();
-        let table = |t: usize| Argument::at(&points.words, (points.len + (t - 1) * count) * words);
+        let table = |t: usize| match t {
+            0 => Argument::from(&points.words),
+            _ => Argument::at(&points.words, (points.len + (t - 1) * count) * words),
+        };
         for t in 1..points.plan.tables as usize {
-            let (source, list) = match t {
-                1 => (
-                    Argument::from(&points.words),
-                    tabulated.map_or_else(Argument::null, Argument::from),
-                ),
-                _ => (table(t - 1), Argument::null()),
-            };
             let doublings = points.plan.width * points.plan.groups();
             let arguments = [
-                source,
-                list,
+                table(t - 1),
                 (count as u32).into(),
                 doublings.into(),
                 table(t),
@@ -212,8 +238,8 @@ impl Msm for CudaBackend {
     type Query<G: Group> = Query<G>;
 
     fn load_bases<G: Group>(&self, points: EncodedPoints<G>) -> Result<Bases<G>, BackendError> {
-        let tables = self.tables_that_fit::<G>(points.len(), points.len());
-        self.load_bases_with_tables(&points, tables)
+        let extras = self.extras::<G>(points.len(), 0);
+        self.load_bases_with_tables(&points, extras.tables)
     }
 
     fn load_query<G: Group>(
@@ -222,7 +248,7 @@ impl Msm for CudaBackend {
         variables: Arc<VariableSet>,
         r1cs: &CompactR1cs,
     ) -> Result<Query<G>, BackendError> {
-        Query::load(self, points, &variables, r1cs)
+        Query::load(self, points, &variables, r1cs, None)
     }
 
     fn msm<G: Group>(
@@ -239,5 +265,19 @@ impl Msm for CudaBackend {
         witness: &Witness,
     ) -> Result<G::Projective, BackendError> {
         query.multiply(self, witness)
+    }
+}
+
+impl CudaBackend {
+    /// [`Msm::load_query`], with sums of at most so many neighbouring points that bits select, 1, 2 or 4, where the query
+    /// is resident and they fit.
+    pub fn load_query_with_clusters<G: Group>(
+        &self,
+        points: EncodedPoints<G>,
+        variables: &VariableSet,
+        r1cs: &CompactR1cs,
+        largest: u32,
+    ) -> Result<Query<G>, BackendError> {
+        Query::load(self, points, variables, r1cs, Some(largest))
     }
 }

@@ -12,8 +12,10 @@ use crate::memory::coordinate_words;
 
 /// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.
 const MIN_ITEMS: usize = 1 << 21;
-/// Twice the mean length of a bucket's list below which rounds copy more than they add.
-const MIN_MEAN: usize = 3;
+/// Eight times the mean length of a bucket's list below which rounds copy more than they add.
+const MIN_MEAN: usize = 9;
+/// Eight times the mean length, by its bound, from which on the items are counted.
+const COUNTED_MEAN: usize = 24;
 /// Pairs that share a thread's product at most.
 const MAX_BATCH: usize = 48;
 /// Threads that fill the largest device.
@@ -27,6 +29,8 @@ pub(super) struct Sums {
     pub keys: Buffer<u32>,
     /// The points.
     pub points: Buffer<u64>,
+    /// Where each bucket's list starts, and at last the end of all.
+    pub starts: Buffer<u32>,
     /// Number of points.
     pub count: usize,
 }
@@ -52,7 +56,7 @@ struct Work {
 impl CudaBackend {
     /// Whether a round of pairs pays for so many items in so many lists.
     pub(super) fn pairs_pay<G: Group>(items: usize, lists: usize) -> bool {
-        items >= MIN_ITEMS * 6 / coordinate_words::<G>() && 2 * items > MIN_MEAN * lists
+        items >= MIN_ITEMS * 6 / coordinate_words::<G>() && 8 * items > MIN_MEAN * lists
     }
 
     /// Halves the lists of digits until they are short.
@@ -70,11 +74,16 @@ impl CudaBackend {
         let mut digits = Some(entries.entries);
         loop {
             items = self.round(points, digits.take(), items, lists)?;
+            let pay = Self::pairs_pay::<G>(items.bound, lists);
+            if pay && 8 * items.bound > COUNTED_MEAN * lists {
+                continue;
+            }
+            // The bound takes every list for one of an odd number of items.
+            items.bound = self.read(&items.starts, lists)?;
             if !Self::pairs_pay::<G>(items.bound, lists) {
                 break;
             }
         }
-        let count = self.read(&items.starts, lists)?;
         let (keys, points) = items.sums.ok_or(BackendError::Length {
             what: "rounds of pairs",
             wanted: 1,
@@ -83,7 +92,8 @@ impl CudaBackend {
         Ok(Sums {
             keys,
             points,
-            count,
+            starts: items.starts,
+            count: items.bound,
         })
     }
 

@@ -16,9 +16,10 @@ pub struct Plan {
     pub tables: u32,
 }
 
-/// Field multiplications of an addition to a bucket, most of which are batched-affine, and of a full addition.
+/// Field multiplications of an addition to a bucket, most of which are batched-affine, and of one of a bucket's two in the
+/// reduction.
 const MIXED: u64 = 7;
-const FULL: u64 = 14;
+const REDUCED: u64 = 13;
 
 /// What is sorted and added up at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Plan {
         });
         let cost = |plan: &Self| {
             let additions = u64::from(plan.windows) * count as u64 * MIXED;
-            additions + 2 * plan.buckets() as u64 * FULL
+            additions + 2 * plan.buckets() as u64 * REDUCED
         };
         plans.min_by_key(cost).unwrap_or(Self {
             width: 8,

@@ -3,7 +3,7 @@
 use cuzk_backend::BackendError;
 use cuzk_gpu::{Argument, Buffer, Grid};
 
-use super::{Part, Plan};
+use super::{Clusters, Part, Plan};
 use crate::CudaBackend;
 use crate::error::failure;
 use crate::mat_vec::length;
@@ -24,8 +24,10 @@ const STAGED: u32 = 1 << 13;
 /// Tiles of a window at most, and scalars of a tile at least.
 const MAX_TILES: usize = 1024;
 const MIN_TILE: usize = 4096;
-/// Words of a selection that a block takes.
-const SELECTION_TILE: usize = 256;
+/// Clusters of a selection that a block takes.
+const SELECTION_TILE: usize = 2048;
+/// Threads of a block that selects.
+const SELECTION_THREADS: u32 = 256;
 
 /// Scalars and the points that they belong to.
 pub(crate) struct ScalarList<'a> {
@@ -43,16 +45,22 @@ pub(crate) struct ScalarList<'a> {
     pub multiples: usize,
 }
 
-/// Variables of a query of which those whose bit is one are selected, in words of 32.
+/// Points of bits of which those are selected whose bit is one.
 pub(crate) struct Selection<'a> {
-    /// Which variables.
+    /// How they are kept.
+    pub clusters: Clusters,
+    /// The variable of each point, below the number of `bits`.
     pub variables: &'a Buffer<u32>,
     /// The bits of all variables.
     pub bits: &'a Buffer<u32>,
-    /// The word of `bits` that is the selection's first; as many as `variables` has follow.
-    pub first_word: usize,
-    /// The point of each word's first variable.
-    pub before: &'a Buffer<u32>,
+}
+
+impl Selection<'_> {
+    /// What the kernels call `variables`, `bits`, `size`, `count` and `first`.
+    fn arguments(&self) -> [Argument<'_>; 5] {
+        let [size, count, first] = self.clusters.arguments();
+        [self.variables.into(), self.bits.into(), size, count, first]
+    }
 }
 
 /// Digits in the order of their buckets.
@@ -163,8 +171,9 @@ impl CudaBackend {
         let (layout, plan) = (Layout::of(list.plan, part), list.plan);
         let (stride, buckets) = (layout.stride(), part_buckets(plan, part));
         let digit_counts = layout.partitions() * stride;
-        let words = selection.map_or(0, |selection| selection.variables.len());
-        let blocks = words.div_ceil(SELECTION_TILE);
+        let blocks = selection.map_or(0, |selection| {
+            selection.clusters.number().div_ceil(SELECTION_TILE)
+        });
         length(
             "counts of digits",
             (digit_counts + blocks) & u32::MAX as usize,
@@ -176,13 +185,10 @@ impl CudaBackend {
         let digits = self.digits(list, part)?;
         self.count_digits(&digits, part, plan, &layout, &counts)?;
         if let Some(selection) = selection {
-            let arguments = [
-                selection.variables.into(),
-                Argument::at(selection.bits, selection.first_word),
-                (words as u32).into(),
-                Argument::at(&counts, digit_counts),
-            ];
-            self.launch("msm_count_bits", Grid::over(words, 256), &arguments)?;
+            let mut arguments = selection.arguments().to_vec();
+            arguments.push(Argument::at(&counts, digit_counts));
+            let grid = Grid::of(blocks as u32, SELECTION_THREADS, 0);
+            self.launch("msm_count_bits", grid, &arguments)?;
         }
         self.scan(&counts)?;
         let total = self.read(&counts, digit_counts + blocks)?;
@@ -207,16 +213,14 @@ impl CudaBackend {
         copy(digit_counts, buckets).map_err(failure)?;
         if let Some(selection) = selection {
             copy(digit_counts + blocks, lists).map_err(failure)?;
-            let arguments = [
-                selection.variables.into(),
-                Argument::at(selection.bits, selection.first_word),
-                selection.before.into(),
-                (words as u32).into(),
-                (buckets as u32).into(),
+            let mut arguments = selection.arguments().to_vec();
+            arguments.extend([
+                Argument::from(buckets as u32),
                 Argument::at(&counts, digit_counts),
                 (&entries).into(),
-            ];
-            self.launch("msm_select_bits", Grid::over(words, 256), &arguments)?;
+            ]);
+            let grid = Grid::of(blocks as u32, SELECTION_THREADS, 0);
+            self.launch("msm_select_bits", grid, &arguments)?;
         }
         Ok(Entries {
             entries,

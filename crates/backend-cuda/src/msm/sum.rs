@@ -1,45 +1,15 @@
-//! Sums of many points, and their way back to the host.
+//! Points' way back to the host.
 
 use cuzk_backend::BackendError;
 use cuzk_curve::Group;
 use cuzk_gpu::{Buffer, Grid};
 
-use super::{kernels, xyzz_words};
+use super::kernels;
 use crate::CudaBackend;
 use crate::error::failure;
 use crate::memory::{coordinate_words, coordinates};
 
-/// Values that one block of a fold adds up, where a row has more.
-const FOLD_ROW: usize = 512;
-
 impl CudaBackend {
-    /// The sum of each of `rows` rows of `length` points in XYZZ coordinates, a power of two.
-    pub(super) fn fold<G: Group>(
-        &self,
-        mut values: Buffer<u64>,
-        rows: usize,
-        mut length: usize,
-    ) -> Result<Buffer<u64>, BackendError> {
-        let names = kernels::<G>();
-        while length > 1 {
-            let part = length.min(FOLD_ROW);
-            length /= part;
-            let blocks = rows * length;
-            let out = self
-                .stream
-                .alloc(blocks * xyzz_words::<G>())
-                .map_err(failure)?;
-            let grid = Grid::of(blocks as u32, names.fold_threads, 0);
-            self.launch(
-                names.fold,
-                grid,
-                &[(&values).into(), (part as u32).into(), (&out).into()],
-            )?;
-            values = out;
-        }
-        Ok(values)
-    }
-
     /// Brings points in XYZZ coordinates to the host.
     pub(super) fn results<G: Group>(
         &self,

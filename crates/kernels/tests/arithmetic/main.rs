@@ -1,9 +1,10 @@
 //! The kernels' headers, compiled for the host, against blst: arithmetic on random and edge values, and the logic of
-//! transforms, multi-scalar multiplication and matrix rows.
+//! transforms, multi-scalar multiplication, selections and matrix rows.
 
 mod host;
 mod logic;
 mod rows;
+mod selections;
 mod value;
 
 use cuzk_curve::{Fq, Fq2, Fr, G1, G2, Group};

@@ -4,6 +4,8 @@
 #include "../memory.cuh"
 #include "accumulate.cuh"
 #include "digits.cuh"
+#include "reduce.cuh"
+#include "subsets.cuh"
 
 #ifdef __CUDACC__
 namespace cuzk {
@@ -21,12 +23,16 @@ template <class F> struct EntryList {
     }
 };
 
-// A list of affine points with their buckets.
+// A list of affine points with their buckets, but for those that are single.
 template <class F> struct AffineList {
     const uint32_t *keys;
     const Affine<F> *points;
+    const uint32_t *starts;
+    uint32_t kept;
     __device__ __forceinline__ uint32_t bucket(uint32_t i) const { return keys[i]; }
-    __device__ __forceinline__ void add_to(Xyzz<F> &sum, uint32_t i) const { sum.add(load(points + i)); }
+    __device__ __forceinline__ void add_to(Xyzz<F> &sum, uint32_t i) const {
+        if (!is_single(starts, kept, keys[i])) sum.add(load(points + i));
+    }
 };
 
 // A list of partial sums.
@@ -92,42 +98,45 @@ __device__ __forceinline__ void combine(const uint32_t *keys_in, const Xyzz<F> *
     if (at_end) sink.partial(1, key, goes_on && !from_before ? sum : Xyzz<F>::infinity());
 }
 
-// Sum of (i + 1) buckets[i] over `length` buckets, and over all threads of a window more than one: the sum of the
-// buckets times how many lie before the thread's first.
-template <class F>
-__device__ __forceinline__ void reduce(const Xyzz<F> *buckets, uint32_t log_buckets, uint32_t log_length,
-                                       uint32_t windows, Xyzz<F> *out) {
-    uint32_t thread = thread_number();
-    uint32_t log_threads = log_buckets - log_length;
-    if (thread >> log_threads >= windows) return;
-    const Xyzz<F> *first = buckets + ((uint64_t)thread << log_length);
-    Xyzz<F> sum = Xyzz<F>::infinity(), weighted = Xyzz<F>::infinity();
-    for (int i = (1 << log_length) - 1; i >= 0; i--) {
-        sum.add(load(first + i));
-        weighted.add(sum);
-    }
-    uint32_t before = (thread & ((1u << log_threads) - 1)) << log_length;
-    weighted.merge(sum.times(before));
-    store(out + thread, weighted);
-}
-
-// out[block row] = the sum of its `length` values; a block a row.
+// out = the elements of a block's threads as one.
 template <class F, int THREADS>
-__device__ __forceinline__ void fold(const Xyzz<F> *values, uint32_t length, Xyzz<F> *out) {
-    __shared__ Xyzz<F> shared[THREADS];
-    const Xyzz<F> *row = values + (uint64_t)blockIdx.x * length;
-    Xyzz<F> sum = Xyzz<F>::infinity();
-    for (uint32_t i = threadIdx.x; i < length; i += THREADS) sum.merge(load(row + i));
-    shared[threadIdx.x] = sum;
-    __syncthreads();
+__device__ __forceinline__ void join_block(const Element<F> &own, Element<F> *out) {
+    __shared__ Element<F> shared[THREADS];
+    shared[threadIdx.x] = own;
+    // One half of the threads makes sums, the other steps.
+    bool steps = threadIdx.x >= THREADS / 2;
+    uint32_t k = threadIdx.x % (THREADS / 2);
     for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            sum.merge(shared[threadIdx.x + half]);
-            shared[threadIdx.x] = sum;
+        __syncthreads();
+        Xyzz<F> joined;
+        if (k < half) {
+            const Element<F> &a = shared[2 * k], &b = shared[2 * k + 1];
+            joined = steps ? join_steps(a, b) : join_sums(a, b);
         }
         __syncthreads();
+        if (k < half) (steps ? shared[k].step : shared[k].sum) = joined;
     }
-    if (threadIdx.x == 0) store(out + blockIdx.x, sum);
+    if (k == 0) store(steps ? &out->step : &out->sum, steps ? shared[0].step : shared[0].sum);
+}
+
+// out[b] = the sum of (i + 1) buckets[i] over the runs of block b, as an element of its group, which has `blocks`.
+template <class F, int THREADS>
+__device__ __forceinline__ void reduce(const Xyzz<F> *sums, const uint32_t *starts, const Affine<F> *items,
+                                       uint32_t log_buckets, uint32_t length, uint32_t blocks, Element<F> *out) {
+    uint32_t group = blockIdx.x / blocks, run = blockIdx.x % blocks * THREADS + threadIdx.x;
+    uint32_t first = group << log_buckets, size = 1u << log_buckets;
+    uint32_t begin = min(run * length, size), end = min(begin + length, size);
+    Buckets<F> buckets = {sums + first, starts ? starts + first : nullptr, items};
+    join_block<F, THREADS>(add_run(buckets, begin, end, length), out + blockIdx.x);
+}
+
+// out[b] = row b of `length` elements as one.
+template <class F, int THREADS>
+__device__ __forceinline__ void fold(const Element<F> *elements, uint32_t length, Element<F> *out) {
+    uint32_t each = (length + THREADS - 1) / THREADS;
+    uint32_t begin = min(threadIdx.x * each, length), end = min(begin + each, length);
+    const Element<F> *row = elements + (uint64_t)blockIdx.x * length;
+    join_block<F, THREADS>(join_run(row, begin, end, each), out + blockIdx.x);
 }
 
 // A coordinate from 48 big-endian bytes, the flag bits left out; reduced once, as a value below 2^381 needs.
@@ -144,9 +153,10 @@ __device__ __forceinline__ void decode(const uint32_t *bytes, Fq2 &out) {
     out.c0 = decode_coordinate(bytes + 12);
 }
 
-// Points from Zcash's uncompressed encoding. Nothing is checked.
+// Points from Zcash's uncompressed encoding. Nothing is checked. Point i goes to places[i], or to i without such a list.
 template <class F>
-__device__ __forceinline__ void decode_points(const uint32_t *bytes, uint32_t count, Affine<F> *out) {
+__device__ __forceinline__ void decode_points(const uint32_t *bytes, const uint32_t *places, uint32_t count,
+                                              Affine<F> *out) {
     uint32_t i = thread_number();
     if (i >= count) return;
     constexpr uint32_t WORDS = sizeof(Affine<F>) / 4;
@@ -156,7 +166,7 @@ __device__ __forceinline__ void decode_points(const uint32_t *bytes, uint32_t co
         decode(at, point.x);
         decode(at + WORDS / 2, point.y);
     }
-    store(out + i, point);
+    store(out + (places ? places[i] : i), point);
 }
 
 template <class F>
@@ -221,11 +231,10 @@ __device__ __forceinline__ void multiply_base(const Affine<F> *table, const Fr *
     store_affine<F, BATCH>(sums, products, product.inverse(), count, out);
 }
 
-// table[i] = 2^doublings points[i], for the BATCH points of a thread, which share an inversion; points[i] is
-// source[list[i]], or source[i] without a list.
+// table[i] = 2^doublings points[i], for the BATCH points of a thread, which share an inversion.
 template <class F, int BATCH>
-__device__ __forceinline__ void double_points(const Affine<F> *source, const uint32_t *list, uint32_t count,
-                                              uint32_t doublings, Affine<F> *table) {
+__device__ __forceinline__ void double_points(const Affine<F> *points, uint32_t count, uint32_t doublings,
+                                              Affine<F> *table) {
     uint32_t stride = gridDim.x * blockDim.x;
     Xyzz<F> sums[BATCH];
     F products[BATCH], product = F::one();
@@ -234,7 +243,7 @@ __device__ __forceinline__ void double_points(const Affine<F> *source, const uin
         uint64_t i = thread_number() + (uint64_t)k * stride;
         sums[k] = Xyzz<F>::infinity();
         if (i < count) {
-            sums[k] = Xyzz<F>::from(load(source + (list ? list[i] : i)));
+            sums[k] = Xyzz<F>::from(load(points + i));
             for (uint32_t doubling = 0; doubling < doublings; doubling++) sums[k] = sums[k].twice();
         }
         products[k] = product;
@@ -252,9 +261,10 @@ __device__ __forceinline__ void double_points(const Affine<F> *source, const uin
         cuzk::accumulate<F>(cuzk::EntryList<F>{entries, points}, length, count, buckets, keys, sums);   \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_accumulate_affine_##G(                              \
-        const uint32_t *keys_in, const cuzk::Affine<F> *points, uint32_t length, uint32_t count,              \
-        cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {                                        \
-        cuzk::accumulate<F>(cuzk::AffineList<F>{keys_in, points}, length, count, buckets, keys, sums);  \
+        const uint32_t *keys_in, const cuzk::Affine<F> *points, const uint32_t *starts, uint32_t kept,        \
+        uint32_t length, uint32_t count, cuzk::Xyzz<F> *buckets, uint32_t *keys, cuzk::Xyzz<F> *sums) {       \
+        cuzk::AffineList<F> list = {keys_in, points, starts, kept};                                           \
+        cuzk::accumulate<F>(list, length, count, buckets, keys, sums);                                        \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_accumulate_partial_##G(                             \
         const uint32_t *keys_in, const cuzk::Xyzz<F> *sums_in, uint32_t length, uint32_t count,               \
@@ -267,23 +277,28 @@ __device__ __forceinline__ void double_points(const Affine<F> *source, const uin
         uint32_t *keys, cuzk::Xyzz<F> *sums) {                                                                \
         cuzk::combine<F, FOLD_THREADS>(keys_in, sums_in, count, buckets, keys, sums);                         \
     }                                                                                                         \
-    extern "C" __global__ __launch_bounds__(128) void msm_reduce_##G(                                         \
-        const cuzk::Xyzz<F> *buckets, uint32_t log_buckets, uint32_t log_length, uint32_t windows,            \
-        cuzk::Xyzz<F> *out) {                                                                                 \
-        cuzk::reduce<F>(buckets, log_buckets, log_length, windows, out);                                      \
+    extern "C" __global__ __launch_bounds__(FOLD_THREADS) void msm_reduce_##G(                                \
+        const cuzk::Xyzz<F> *buckets, const uint32_t *starts, const cuzk::Affine<F> *items,                   \
+        uint32_t log_buckets, uint32_t length, uint32_t blocks, cuzk::Element<F> *out) {                      \
+        cuzk::reduce<F, FOLD_THREADS>(buckets, starts, items, log_buckets, length, blocks, out);              \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(FOLD_THREADS) void msm_fold_##G(                                  \
-        const cuzk::Xyzz<F> *values, uint32_t length, cuzk::Xyzz<F> *out) {                                   \
-        cuzk::fold<F, FOLD_THREADS>(values, length, out);                                                     \
+        const cuzk::Element<F> *elements, uint32_t length, cuzk::Element<F> *out) {                           \
+        cuzk::fold<F, FOLD_THREADS>(elements, length, out);                                                   \
     }                                                                                                         \
-    extern "C" __global__ void msm_decode_##G(const uint32_t *bytes, uint32_t count,                          \
+    extern "C" __global__ void msm_decode_##G(const uint32_t *bytes, const uint32_t *places, uint32_t count,  \
                                               cuzk::Affine<F> *out) {                                         \
-        cuzk::decode_points<F>(bytes, count, out);                                                            \
+        cuzk::decode_points<F>(bytes, places, count, out);                                                    \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(128) void msm_subsets_##G(                                        \
+        uint32_t size, uint32_t count, uint32_t first, cuzk::Affine<F> *points) {                             \
+        cuzk::Clusters clusters = {size, count, first};                                                       \
+        if (cuzk::thread_number() < clusters.number())                                                        \
+            cuzk::add_subsets<F>(clusters, points, cuzk::thread_number());                                    \
     }                                                                                                         \
     extern "C" __global__ __launch_bounds__(128) void msm_double_##G(                                         \
-        const cuzk::Affine<F> *source, const uint32_t *list, uint32_t count, uint32_t doublings,              \
-        cuzk::Affine<F> *table) {                                                                             \
-        cuzk::double_points<F, 8>(source, list, count, doublings, table);                                     \
+        const cuzk::Affine<F> *points, uint32_t count, uint32_t doublings, cuzk::Affine<F> *table) {          \
+        cuzk::double_points<F, 8>(points, count, doublings, table);                                           \
     }                                                                                                         \
     extern "C" __global__ void msm_jacobian_##G(const cuzk::Xyzz<F> *values, uint32_t count,                  \
                                                 cuzk::Jacobian<F> *out) {                                     \

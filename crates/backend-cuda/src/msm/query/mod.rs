@@ -1,20 +1,18 @@
-//! Points that are multiplied by the witness: bits select, the rest goes to buckets.
+//! Points that are multiplied by the witness: bits select points or sums of neighbours, the rest goes to buckets.
 
 mod part;
 
-use std::sync::Arc;
-
 use cuzk_backend::BackendError;
 use cuzk_curve::{EncodedPoints, Group};
-use cuzk_gpu::Buffer;
+use cuzk_gpu::{Argument, Buffer, Grid};
 use cuzk_r1cs::{CompactR1cs, Shape, VariableSet};
 use group::Group as _;
 
 use super::sort::{ScalarList, Selection};
-use super::{Plan, Points};
+use super::{ByClass, Clusters, Plan, Points};
 use crate::error::failure;
 use crate::mat_vec::length;
-use crate::residency::{self, each_in_turn};
+use crate::residency::{self, Extras, each_in_turn, extras_of};
 use crate::{CudaBackend, Witness};
 use part::{Part, parts};
 
@@ -36,19 +34,21 @@ enum Held<G: Group> {
 #[derive(Debug)]
 struct Loaded<G: Group> {
     points: Points<G>,
-    words: Buffer<u32>,
-    before: Buffer<u32>,
-    field_points: Buffer<u32>,
+    clusters: Clusters,
+    /// The variables of the points that bits select.
+    variables: Buffer<u32>,
     field_slots: Buffer<u32>,
 }
 
 impl<G: Group> Query<G> {
-    /// Makes a query resident, or keeps it on the host where the device has no room for it.
+    /// Makes a query resident, with sums of so many points at most where that is given, or keeps it on the host where the
+    /// device has no room for it.
     pub(super) fn load(
         backend: &CudaBackend,
         points: EncodedPoints<G>,
-        variables: &Arc<VariableSet>,
+        variables: &VariableSet,
         r1cs: &CompactR1cs,
+        largest_cluster: Option<u32>,
     ) -> Result<Self, BackendError> {
         let shape = r1cs.shape;
         length("points of a query", variables.len(), points.len())?;
@@ -58,11 +58,19 @@ impl<G: Group> Query<G> {
         let mut parts = parts(variables, r1cs, most.unwrap_or(usize::MAX));
         let held = match (most, parts.pop()) {
             (None, Some(mut part)) => {
-                let tables = backend.tables_that_fit::<G>(points.len(), part.field_points.len());
-                let load = |loader: &CudaBackend| Loaded::new(loader, &points, &part, tables);
+                let (fields, bits) = (part.field_slots.len(), part.bit_points());
+                let memory = backend.device().memory();
+                let extras = extras_of::<G>(memory, fields, bits, largest_cluster);
+                let load = |loader: &CudaBackend| Loaded::new(loader, &points, &part, extras);
                 let loaded = backend.resident(load)?;
-                // What follows needs neither on the host.
-                (part.field_points, part.field_slots) = (Vec::new(), Vec::new());
+                // What follows asks for bits' points alone.
+                part = Part {
+                    points: part.points,
+                    first_word: part.first_word,
+                    bits: part.bits,
+                    bits_before: part.bits_before,
+                    ..Part::default()
+                };
                 Held::Resident(Box::new(loaded), part)
             }
             (_, last) => {
@@ -93,7 +101,7 @@ impl<G: Group> Query<G> {
         let load = |loader: &CudaBackend, index: usize| {
             let part: &Part = &parts[index];
             let points = residency::slice(points, &part.points)?;
-            Loaded::new(loader, &points, part, 1)
+            Loaded::new(loader, &points, part, Extras::NONE)
         };
         let mut sum = G::Projective::identity();
         each_in_turn(backend, parts.len(), load, |index, loaded: &Loaded<G>| {
@@ -109,15 +117,42 @@ impl<G: Group> Loaded<G> {
         backend: &CudaBackend,
         points: &EncodedPoints<G>,
         part: &Part,
-        tables: u32,
+        extras: Extras,
     ) -> Result<Self, BackendError> {
-        let upload = |values: &[u32]| backend.stream.upload(values).map_err(failure);
-        let field_points = upload(&part.field_points)?;
+        let stream = &backend.stream;
+        let upload = |values: &[u32]| stream.upload(values).map_err(failure);
+        let clusters = Clusters {
+            size: extras.cluster,
+            count: part.bit_points(),
+            first: part.field_slots.len(),
+        };
+        let places = stream.alloc(points.len()).map_err(failure)?;
+        let variables = stream.alloc(clusters.count).map_err(failure)?;
+        let words = [
+            &part.bits,
+            &part.fields,
+            &part.bits_before,
+            &part.fields_before,
+        ];
+        let words: Vec<_> = words
+            .into_iter()
+            .map(|words| upload(words))
+            .collect::<Result<_, _>>()?;
+        let mut arguments: Vec<Argument<'_>> = words.iter().map(Argument::from).collect();
+        let numbers = [part.bits.len(), part.first_word, part.inputs];
+        arguments.extend(numbers.map(|number| Argument::from(number as u32)));
+        arguments.extend(clusters.arguments());
+        arguments.extend([Argument::from(&places), (&variables).into()]);
+        let grid = Grid::over(part.bits.len().max(part.inputs), 256);
+        backend.launch("msm_places", grid, &arguments)?;
+        let by_class = ByClass {
+            places: &places,
+            clusters,
+        };
         Ok(Self {
-            points: backend.load_points(points, Some(&field_points), tables)?,
-            words: upload(&part.words)?,
-            before: upload(&part.before)?,
-            field_points,
+            points: backend.load_points(points, Some(&by_class), extras.tables)?,
+            clusters,
+            variables,
             field_slots: upload(&part.field_slots)?,
         })
     }
@@ -132,16 +167,15 @@ impl<G: Group> Loaded<G> {
         let fields = ScalarList {
             scalars: &witness.slots,
             slots: Some(&self.field_slots),
-            points: Some(&self.field_points),
-            count: self.field_points.len(),
+            points: None,
+            count: self.field_slots.len(),
             plan: self.points.plan,
             multiples: self.points.len,
         };
         let bits = Selection {
-            variables: &self.words,
+            clusters: self.clusters,
+            variables: &self.variables,
             bits: &witness.bits,
-            first_word: part.first_word,
-            before: &self.before,
         };
         let sum = backend.multiply_scalars(&self.points, &fields, Some(&bits))?;
         if witness.packed.escapes().is_empty() {
@@ -159,7 +193,8 @@ impl<G: Group> Loaded<G> {
     ) -> Result<G::Projective, BackendError> {
         let escapes = witness.packed.escapes().iter().zip(0u32..);
         let place = |(escape, slot): (&cuzk_r1cs::Escape, u32)| {
-            Some((part.point_of(escape.aux as usize)?, slot))
+            let point = self.clusters.alone(part.bit_of(escape.aux as usize)?);
+            Some((point as u32, slot))
         };
         let (points, slots): (Vec<u32>, Vec<u32>) = escapes.filter_map(place).unzip();
         let points = backend.stream.upload(&points).map_err(failure)?;

@@ -10,29 +10,39 @@ use crate::mat_vec::halves;
 pub const WORD: usize = 32;
 
 /// A run of a query's variables in words of 32 aux variables; the first also has the inputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// The points of the query that are this part's.
     pub points: Range<usize>,
     /// Its first word.
     pub first_word: usize,
-    /// Which aux variables have a point.
-    pub words: Vec<u32>,
-    /// The point of each word's first variable, counted from the part's first.
-    pub before: Vec<u32>,
-    /// The points of inputs and of variables of the field class, and the slots of their values.
-    pub field_points: Vec<u32>,
-    /// As many slots.
+    /// Inputs that have a point: the first points.
+    pub inputs: usize,
+    /// Which aux variables of the boolean class have a point, and which of the field class.
+    pub bits: Vec<u32>,
+    /// As many words.
+    pub fields: Vec<u32>,
+    /// For each word the points of these before it, the inputs' apart.
+    pub bits_before: Vec<u32>,
+    /// As many numbers.
+    pub fields_before: Vec<u32>,
+    /// The slots of the values of inputs and of variables of the field class that have a point.
     pub field_slots: Vec<u32>,
 }
 
 impl Part {
-    /// The point of an aux variable, counted from the part's first; `None` where it has none, or is not of the part.
-    pub fn point_of(&self, aux: usize) -> Option<u32> {
+    /// How many points before an aux variable's are of the boolean class; `None` where it has no point, is of the field
+    /// class, or is not of the part.
+    pub fn bit_of(&self, aux: usize) -> Option<usize> {
         let word = (aux / WORD).checked_sub(self.first_word)?;
-        let (bits, bit) = (*self.words.get(word)?, aux % WORD);
+        let (bits, bit) = (*self.bits.get(word)?, aux % WORD);
         let below = bits & ((1 << bit) - 1);
-        (bits >> bit & 1 == 1).then(|| self.before[word] + below.count_ones())
+        (bits >> bit & 1 == 1).then(|| (self.bits_before[word] + below.count_ones()) as usize)
+    }
+
+    /// Number of points of the boolean class.
+    pub fn bit_points(&self) -> usize {
+        self.points.len() - self.field_slots.len()
     }
 }
 
@@ -72,32 +82,31 @@ fn part(
     let mut part = Part {
         points,
         first_word,
-        words: words.to_vec(),
-        before: Vec::with_capacity(words.len()),
-        field_points: Vec::new(),
-        field_slots: Vec::new(),
+        ..Part::default()
     };
-    let mut next = 0;
     if first_word == 0 {
-        for slot in variables.inputs.iter_ones() {
-            part.field_points.push(next);
-            part.field_slots.push(slot as u32);
-            next += 1;
-        }
+        let inputs = variables.inputs.iter_ones().map(|slot| slot as u32);
+        part.field_slots.extend(inputs);
+        part.inputs = part.field_slots.len();
     }
     let class = &r1cs.field_class;
-    for (word, &bits) in words.iter().enumerate() {
-        part.before.push(next);
-        let first_aux = (first_word + word) * WORD;
-        let mut rest = bits;
+    let (mut bits_before, mut fields_before) = (0, 0);
+    for (word, &present) in words.iter().enumerate() {
+        let index = first_word + word;
+        // A word of 64 holds two.
+        let in_class = (class.bits().words()[index / 2] >> (index % 2 * WORD)) as u32;
+        let (bits, fields) = (present & !in_class, present & in_class);
+        part.bits.push(bits);
+        part.fields.push(fields);
+        part.bits_before.push(bits_before);
+        part.fields_before.push(fields_before);
+        bits_before += bits.count_ones();
+        fields_before += fields.count_ones();
+        let mut rest = fields;
         while rest != 0 {
-            let aux = first_aux + rest.trailing_zeros() as usize;
-            if class.bits().get(aux) {
-                part.field_points.push(next);
-                let slot = r1cs.shape.inputs + class.rank(aux);
-                part.field_slots.push(slot as u32);
-            }
-            next += 1;
+            let aux = index * WORD + rest.trailing_zeros() as usize;
+            let slot = r1cs.shape.inputs + class.rank(aux);
+            part.field_slots.push(slot as u32);
             rest &= rest - 1;
         }
     }
@@ -126,68 +135,67 @@ mod tests {
         Pce::record(circuit).unwrap()
     }
 
-    /// Every variable is in one part, with the point that it has in the query.
+    /// Every variable is in one part, with a point of its class.
     #[test]
     fn parts_are_the_query() {
         let pce = circuit();
         let r1cs = pce.r1cs();
         let density = r1cs.density().unwrap();
         for variables in [Density::l(r1cs.shape), density.a(r1cs.shape), density.b()] {
+            let inputs = variables.inputs.count_ones();
             for most in [0, 1, 40, 64, 100, usize::MAX] {
                 let parts = parts(&variables, r1cs, most);
-                let mut next = 0;
+                assert!(most < usize::MAX || parts.len() == 1);
+                let (mut next, mut bits) = (0, Vec::new());
                 for part in &parts {
                     assert_eq!(part.points.start, next);
+                    assert_eq!(part.inputs, if next == 0 { inputs } else { 0 });
                     next = part.points.end;
-                    let inputs = variables.inputs.count_ones();
                     assert!(part.points.len() <= most.max(inputs + WORD), "{most}");
+                    let own = (0..r1cs.shape.aux).filter(|&aux| part.bit_of(aux).is_some());
+                    let own: Vec<usize> = own.collect();
+                    let ranks: Vec<_> = own.iter().filter_map(|&aux| part.bit_of(aux)).collect();
+                    assert_eq!(ranks, (0..part.bit_points()).collect::<Vec<_>>());
+                    bits.extend(own);
                 }
                 assert_eq!(next, variables.len());
-                assert!(most < usize::MAX || parts.len() == 1);
-                for (index, aux) in variables.aux.iter_ones().enumerate() {
-                    let found: Vec<usize> = parts
-                        .iter()
-                        .filter_map(|part| Some(part.points.start + part.point_of(aux)? as usize))
-                        .collect();
-                    assert_eq!(found, [variables.inputs.count_ones() + index]);
-                }
-                for aux in (0..r1cs.shape.aux).filter(|&aux| !variables.aux.get(aux)) {
-                    assert!(parts.iter().all(|part| part.point_of(aux).is_none()));
-                }
+                let is_bit = |&aux: &usize| !r1cs.field_class.bits().get(aux);
+                let wanted: Vec<usize> = variables.aux.iter_ones().filter(is_bit).collect();
+                assert_eq!(bits, wanted);
             }
         }
     }
 
+    /// The slots of values are in the order of their points, and words count what lies before them.
     #[test]
-    fn field_lists_name_points_and_slots_of_the_class() {
+    fn parts_name_the_slots_of_their_fields() {
         let pce = circuit();
         let r1cs = pce.r1cs();
         let variables = r1cs.density().unwrap().a(r1cs.shape);
         let parts = parts(&variables, r1cs, 64);
         assert!(parts.len() > 2);
-        let found: Vec<(u32, u32)> = parts
-            .iter()
-            .flat_map(|part| {
-                let first = part.points.start as u32;
-                let points = part.field_points.iter().map(move |point| first + point);
-                points.zip(part.field_slots.iter().copied())
-            })
-            .collect();
-        let mut wanted: Vec<(u32, u32)> = Vec::new();
-        for (point, input) in variables.inputs.iter_ones().enumerate() {
-            wanted.push((point as u32, input as u32));
-        }
-        let inputs = wanted.len();
+        let mut wanted: Vec<usize> = variables.inputs.iter_ones().collect();
         let mut slot = r1cs.shape.inputs;
         for aux in 0..r1cs.shape.aux {
             let is_field = r1cs.field_class.bits().get(aux);
             if is_field && variables.aux.get(aux) {
-                let before = (0..aux).filter(|&other| variables.aux.get(other)).count();
-                wanted.push(((inputs + before) as u32, slot as u32));
+                wanted.push(slot);
             }
             slot += usize::from(is_field);
         }
-        assert_eq!(found, wanted);
+        let found = parts.iter().flat_map(|part| &part.field_slots);
+        assert_eq!(found.map(|&slot| slot as usize).collect::<Vec<_>>(), wanted);
+        for part in &parts {
+            let before = |words: &[u32], word: usize| {
+                let ones = words[..word].iter().map(|word| word.count_ones());
+                ones.sum::<u32>()
+            };
+            for word in 0..part.bits.len() {
+                assert_eq!(part.bits[word] & part.fields[word], 0);
+                assert_eq!(part.bits_before[word], before(&part.bits, word));
+                assert_eq!(part.fields_before[word], before(&part.fields, word));
+            }
+        }
     }
 
     #[test]
@@ -199,11 +207,12 @@ mod tests {
         .unwrap();
         let variables = pce.r1cs().density().unwrap().a(pce.shape);
         let parts = parts(&variables, pce.r1cs(), 1);
-        assert_eq!(parts.len(), 1);
-        assert_eq!((parts[0].points.clone(), parts[0].words.len()), (0..1, 0));
-        assert_eq!(
-            (&parts[0].field_points[..], &parts[0].field_slots[..]),
-            (&[0][..], &[0][..])
-        );
+        let wanted = Part {
+            points: 0..1,
+            inputs: 1,
+            field_slots: vec![0],
+            ..Part::default()
+        };
+        assert_eq!(parts, [wanted]);
     }
 }
