@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn tables_are_counted_and_half_of_the_memory_stays_free() {
-        let points = 1 << 20;
+        let points = 1 << 22;
         let alone = points * 96;
         assert!(section::<G1>(1 << 40, (points, 0)) > 8 * alone);
         assert_eq!(section::<G1>(2 * alone, (points, 0)), alone);

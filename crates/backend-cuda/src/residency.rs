@@ -24,6 +24,9 @@ const MAX_PART: usize = 384 << 20;
 const TABLE_MEMORY: usize = 8;
 /// Multiplications of fewer points do not pay for tables.
 const MIN_TABULATED: usize = 1 << 10;
+/// Numbers of points whose tables do not pay: the points nearly fit a large device's cache, and their multiples do not.
+/// Measured at 2^18, 2^20 and 2^22.
+const NOT_TABULATED: Range<usize> = 3 << 18..3 << 20;
 /// Selections from fewer points do not pay for sums.
 const MIN_CLUSTERED: usize = 1 << 10;
 /// More tables than any plan has windows.
@@ -79,7 +82,7 @@ pub(crate) fn extras_of<G: Group>(
     let sizes = [4, 2].into_iter().filter(|&size| size <= largest);
     let cluster = sizes.into_iter().find(|size| taken(size) <= spare);
     let cluster = cluster.unwrap_or(1);
-    let tables = if scalars < MIN_TABULATED {
+    let tables = if scalars < MIN_TABULATED || NOT_TABULATED.contains(&scalars) {
         1
     } else {
         let tables = (spare - taken(&cluster).min(spare)) / bytes(scalars);
@@ -199,6 +202,7 @@ mod tests {
         assert_eq!(extras(1999, 1100, 4000), (1, 2));
         assert_eq!(extras(1 << 40, 1023, 1023), (1, 1));
         assert_eq!(extras(1 << 40, 1024, 0), (1, 128));
+        assert_eq!(extras(1 << 40, 1 << 20, 1 << 20), (4, 1));
         let most = |size| extras_of::<G1>((1 << 40, 1 << 40), 0, 100, Some(size)).cluster;
         assert_eq!([1, 2, 3, 4, 8].map(most), [1, 2, 2, 4, 4]);
     }

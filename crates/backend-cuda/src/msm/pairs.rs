@@ -12,6 +12,11 @@ use crate::memory::coordinate_words;
 
 /// A round costs a dozen launches and the latency of an inversion, so shorter lists are left to XYZZ additions.
 const MIN_ITEMS: usize = 1 << 21;
+/// Where lists are this short on average, rounds are made of fewer items: soon most lists are single points, which need
+/// no XYZZ additions.
+const SHORT: usize = 16;
+/// How many items.
+const MIN_SHORT_ITEMS: usize = 1 << 19;
 /// Eight times the mean length of a bucket's list below which rounds copy more than they add.
 const MIN_MEAN: usize = 9;
 /// Eight times the mean length, by its bound, from which on the items are counted.
@@ -56,7 +61,12 @@ struct Work {
 impl CudaBackend {
     /// Whether a round of pairs pays for so many items in so many lists.
     pub(super) fn pairs_pay<G: Group>(items: usize, lists: usize) -> bool {
-        items >= MIN_ITEMS * 6 / coordinate_words::<G>() && 8 * items > MIN_MEAN * lists
+        let least = if items <= SHORT * lists {
+            MIN_SHORT_ITEMS
+        } else {
+            MIN_ITEMS
+        };
+        items >= least * 6 / coordinate_words::<G>() && 8 * items > MIN_MEAN * lists
     }
 
     /// Halves the lists of digits until they are short.

@@ -106,9 +106,9 @@ __device__ __forceinline__ void join_block(const Element<F> &own, Element<F> *ou
     // One half of the threads makes sums, the other steps.
     bool steps = threadIdx.x >= THREADS / 2;
     uint32_t k = threadIdx.x % (THREADS / 2);
+    Xyzz<F> joined = Xyzz<F>::infinity();
     for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
-        Xyzz<F> joined;
         if (k < half) {
             const Element<F> &a = shared[2 * k], &b = shared[2 * k + 1];
             joined = steps ? join_steps(a, b) : join_sums(a, b);
@@ -116,7 +116,7 @@ __device__ __forceinline__ void join_block(const Element<F> &own, Element<F> *ou
         __syncthreads();
         if (k < half) (steps ? shared[k].step : shared[k].sum) = joined;
     }
-    if (k == 0) store(steps ? &out->step : &out->sum, steps ? shared[0].step : shared[0].sum);
+    if (k == 0) store(steps ? &out->step : &out->sum, joined);
 }
 
 // out[b] = the sum of (i + 1) buckets[i] over the runs of block b, as an element of its group, which has `blocks`.
