@@ -4,19 +4,19 @@ use cuzk_curve::{G1, G2, Group};
 use cuzk_r1cs::{CompactR1cs, R1csError};
 
 use crate::memory::Element;
-use crate::msm::Plan;
+use crate::msm::{Plan, workspace};
 use crate::residency;
 
-/// Vectors of the domain that a proof has at a time: a, b, the transforms' scratch and the quotient, and a
-/// multiplication's workspace of as much as two, which is smaller where less is free.
-const VECTORS: usize = 6;
+/// Vectors of the domain that a proof has at a time before the first multiplication: a, b, the transforms' scratch and the
+/// quotient. One is left then.
+const VECTORS: usize = 4;
 
 /// Bytes that a circuit takes on a device.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceBytes {
     /// Matrices and key with its tables, at most.
     pub resident: usize,
-    /// A proof.
+    /// A proof, at most: so many times this let so many lanes work at once.
     pub work: usize,
 }
 
@@ -29,25 +29,43 @@ pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1
     let domain = shape.domain();
     let b = density.b().len();
     let a = shape.inputs + density.a_aux.count_ones();
-    let key = section::<G1>(memory, domain - 1, domain - 1)
-        + section::<G1>(memory, shape.aux, slots)
-        + section::<G1>(memory, a, slots)
-        + section::<G1>(memory, b, slots)
-        + section::<G2>(memory, b, slots);
+    let sections = [
+        Section::of::<G1>(memory, domain - 1, domain - 1),
+        Section::of::<G1>(memory, shape.aux, slots),
+        Section::of::<G1>(memory, a, slots),
+        Section::of::<G1>(memory, b, slots),
+        Section::of::<G2>(memory, b, slots),
+    ];
+    let key: usize = sections.iter().map(|section| section.resident).sum();
+    let workspace = sections.iter().map(|section| section.workspace).max();
     let scalar = size_of::<Element>();
     let packed = slots * scalar + shape.aux / 8;
+    let vector = domain * scalar;
     Ok(DeviceBytes {
-        resident: r1cs.matrices.size_bytes() + key.min(memory / 2),
-        work: 2 * packed + VECTORS * domain * scalar,
+        resident: (r1cs.matrices.size_bytes() + key).min(memory / 2),
+        work: 2 * packed + (VECTORS * vector).max(vector + workspace.unwrap_or(0)),
     })
 }
 
-/// A section of a key: its points, and the tables of those that are multiplied by field elements.
-fn section<G: Group>(memory: usize, count: usize, fields: usize) -> usize {
-    let tabulated = fields.min(count);
-    let most = residency::tables_of::<G>((memory, memory), count, tabulated);
-    let tables = Plan::new(tabulated, most).tables as usize;
-    (count + (tables - 1) * tabulated) * G::UNCOMPRESSED_BYTES
+/// What a section of a key takes.
+struct Section {
+    /// Its points, and the tables of those that are multiplied by field elements.
+    resident: usize,
+    /// Its multiplication.
+    workspace: usize,
+}
+
+impl Section {
+    fn of<G: Group>(memory: usize, count: usize, fields: usize) -> Self {
+        let tabulated = fields.min(count);
+        let most = residency::tables_of::<G>((memory, memory), count, tabulated);
+        let plan = Plan::new(tabulated, most);
+        let tables = plan.tables as usize;
+        Self {
+            resident: (count + (tables - 1) * tabulated) * G::UNCOMPRESSED_BYTES,
+            workspace: workspace::<G>(plan, tabulated, count - tabulated, memory),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -69,18 +87,22 @@ mod tests {
         let g1 = 7 + shape.aux + shape.inputs + density.a_aux.count_ones() + b;
         let matrices = pce.r1cs().matrices.size_bytes();
         assert_eq!(found.resident, matrices + 96 * g1 + 192 * b);
-        assert!(found.work >= 6 * 8 * 32);
+        assert!(found.work >= VECTORS * 8 * 32);
     }
 
     #[test]
     fn tables_are_counted_and_half_of_the_memory_stays_free() {
         let points = 1 << 20;
         let alone = points * 96;
-        assert!(section::<G1>(1 << 40, points, points) > 8 * alone);
-        assert_eq!(section::<G1>(1 << 40, points, 0), alone);
-        assert_eq!(section::<G1>(2 * alone, points, points), alone);
+        let of = |memory, fields| Section::of::<G1>(memory, points, fields);
+        assert!(of(1 << 40, points).resident > 8 * alone);
+        assert_eq!(of(1 << 40, 0).resident, alone);
+        assert_eq!(of(2 * alone, points).resident, alone);
+        // Digits take a sixth of the memory at most, and buckets come besides.
+        assert!(of(2 * alone, points).workspace < 3 * alone);
+        assert!(of(1 << 40, points).workspace > 12 * points * 96);
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let found = device_bytes(pce.r1cs(), 100).unwrap();
-        assert_eq!(found.resident, pce.r1cs().matrices.size_bytes() + 50);
+        assert_eq!(found.resident, 50);
     }
 }

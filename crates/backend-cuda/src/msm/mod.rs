@@ -20,6 +20,7 @@ use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
 pub use bases::Bases;
+pub(crate) use buckets::workspace;
 pub use plan::{Part, Plan};
 pub use query::Query;
 
