@@ -34,8 +34,8 @@ use qap::Qap;
 
 /// Points that are computed and written at a time.
 const PIECE_POINTS: usize = 1 << 18;
-/// Points that a task encodes.
-const ENCODED_POINTS: usize = 1 << 12;
+/// Points that a task encodes: more bytes than a writer gathers before it writes.
+const ENCODED_POINTS: usize = 1 << 14;
 /// What a multiplication in G2 costs in those in G1, about.
 const G2_COST: usize = 3;
 /// What the mark beside a key says of its maker.

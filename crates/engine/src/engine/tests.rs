@@ -112,13 +112,13 @@ impl Held {
         }
     }
 
-    /// Nothing is left of the cancelled job but the circuit, and then that can be evicted too.
+    /// Nothing is left of the jobs, and the circuit can be evicted.
     fn is_empty(&self) {
-        let idle = |status: &Status| status.jobs.is_empty() && status.on_device == 0;
-        self.wait_for("no job", idle);
-        self.engine.evict(NAME);
         self.wait_for("an empty memory", |status| {
-            status.host_reserved_bytes == 0 && status.devices[0].reserved_bytes == 0
+            // A cancelled partition keeps the circuit for as long as it is being finished.
+            self.engine.evict(NAME);
+            let reserved = status.host_reserved_bytes + status.devices[0].reserved_bytes;
+            status.jobs.is_empty() && reserved == 0
         });
         let report = self.device.report();
         let left = (report.used_bytes, report.in_flight, report.violations);
