@@ -3,6 +3,7 @@
 use cuzk_backend::{BackendError, FixedBase};
 use cuzk_curve::{Fr, Group};
 use cuzk_gpu::{Argument, Buffer, Grid};
+use rayon::prelude::*;
 
 use crate::CudaBackend;
 use crate::error::failure;
@@ -19,6 +20,40 @@ const MAX_PART: usize = 1 << 22;
 const MEMORY: usize = 4;
 
 impl CudaBackend {
+    fn multiples_of<G: Group>(
+        &self,
+        base: &G::Affine,
+        scalars: &[Fr],
+    ) -> Result<Vec<G::Affine>, BackendError> {
+        let words = affine_words::<G>();
+        let (x, y) = G::coordinates(base);
+        let base = self
+            .stream
+            .upload(&coordinates_to_words::<G>(&[x, y]))
+            .map_err(failure)?;
+        let table = self
+            .stream
+            .alloc::<u64>(((WINDOWS as usize) << 8) * words)
+            .map_err(failure)?;
+        let arguments = [Argument::from(&base), (&table).into()];
+        // SAFETY: the table holds 256 points a window; a block makes those of one.
+        unsafe {
+            self.stream.launch(
+                kernels::<G>().multiples,
+                Grid::of(WINDOWS, 256, 0),
+                &arguments,
+            )
+        }
+        .map_err(failure)?;
+        let mut out = Vec::with_capacity(scalars.len());
+        let each = size_of::<Fr>() + words * size_of::<u64>();
+        let part = (self.device().memory().0 / MEMORY / each).clamp(1, MAX_PART);
+        for part in scalars.chunks(part) {
+            self.multiply_part::<G>(&table, part, &mut out)?;
+        }
+        Ok(out)
+    }
+
     fn multiply_part<G: Group>(
         &self,
         table: &Buffer<u64>,
@@ -51,7 +86,7 @@ impl CudaBackend {
             let [x, y] = coordinates::<G, 2>(words);
             G::from_coordinates(x, y)
         };
-        out.extend(host.chunks_exact(words).map(point));
+        out.par_extend(host.par_chunks_exact(words).map(point));
         Ok(())
     }
 }
@@ -62,32 +97,7 @@ impl FixedBase for CudaBackend {
         base: &G::Affine,
         scalars: &[Fr],
     ) -> Result<Vec<G::Affine>, BackendError> {
-        let words = affine_words::<G>();
-        let (x, y) = G::coordinates(base);
-        let base = self
-            .stream
-            .upload(&coordinates_to_words::<G>(&[x, y]))
-            .map_err(failure)?;
-        let table = self
-            .stream
-            .alloc::<u64>(((WINDOWS as usize) << 8) * words)
-            .map_err(failure)?;
-        let arguments = [Argument::from(&base), (&table).into()];
-        // SAFETY: the table holds 256 points a window; a block makes those of one.
-        unsafe {
-            self.stream.launch(
-                kernels::<G>().multiples,
-                Grid::of(WINDOWS, 256, 0),
-                &arguments,
-            )
-        }
-        .map_err(failure)?;
-        let mut out = Vec::with_capacity(scalars.len());
-        let each = size_of::<Fr>() + words * size_of::<u64>();
-        let part = (self.device().memory().0 / MEMORY / each).clamp(1, MAX_PART);
-        for part in scalars.chunks(part) {
-            self.multiply_part::<G>(&table, part, &mut out)?;
-        }
-        Ok(out)
+        // Callers overlap pieces, so each has a lane of its own.
+        self.lane()?.multiples_of::<G>(base, scalars)
     }
 }

@@ -4,19 +4,19 @@ use cuzk_curve::{G1, G2, Group};
 use cuzk_r1cs::{CompactR1cs, Density, R1csError, VariableSet};
 
 use crate::memory::Element;
-use crate::msm::{Plan, sums};
+use crate::msm::{Plan, sums, workspace};
 use crate::residency::extras_of;
 
-/// Vectors of the domain that a proof has at a time: a, b, the transforms' scratch and the quotient, and a
-/// multiplication's workspace of as much as two, which is smaller where less is free.
-const VECTORS: usize = 6;
+/// Vectors of the domain that a proof has at a time before the first multiplication: a, b, the transforms' scratch and the
+/// quotient. One is left then.
+const VECTORS: usize = 4;
 
 /// Bytes that a circuit takes on a device.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceBytes {
     /// Matrices and key with its tables, at most.
     pub resident: usize,
-    /// A proof.
+    /// A proof, at most: so many times this let so many lanes work at once.
     pub work: usize,
 }
 
@@ -31,21 +31,22 @@ pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1
         let fields = field_points(variables, r1cs);
         (fields, variables.len() - fields)
     };
-    let (l, a, b) = (
-        by_class(&Density::l(shape)),
-        by_class(&density.a(shape)),
-        by_class(&density.b()),
-    );
-    let key = section::<G1>(memory, (domain - 1, 0))
-        + section::<G1>(memory, l)
-        + section::<G1>(memory, a)
-        + section::<G1>(memory, b)
-        + section::<G2>(memory, b);
+    let b = by_class(&density.b());
+    let sections = [
+        Section::of::<G1>(memory, (domain - 1, 0)),
+        Section::of::<G1>(memory, by_class(&Density::l(shape))),
+        Section::of::<G1>(memory, by_class(&density.a(shape))),
+        Section::of::<G1>(memory, b),
+        Section::of::<G2>(memory, b),
+    ];
+    let key: usize = sections.iter().map(|section| section.resident).sum();
+    let workspace = sections.iter().map(|section| section.workspace).max();
     let scalar = size_of::<Element>();
     let packed = slots * scalar + shape.aux / 8;
+    let vector = domain * scalar;
     Ok(DeviceBytes {
-        resident: r1cs.matrices.size_bytes() + key.min(memory / 2),
-        work: 2 * packed + VECTORS * domain * scalar,
+        resident: (r1cs.matrices.size_bytes() + key).min(memory / 2),
+        work: 2 * packed + (VECTORS * vector).max(vector + workspace.unwrap_or(0)),
     })
 }
 
@@ -57,13 +58,26 @@ fn field_points(variables: &VariableSet, r1cs: &CompactR1cs) -> usize {
     variables.inputs.count_ones() + fields.sum::<usize>()
 }
 
-/// A section of a key: the points that are multiplied by scalars and their tables, and the sums of those that bits
-/// select, which take a number each besides.
-fn section<G: Group>(memory: usize, (scalars, bits): (usize, usize)) -> usize {
-    let extras = extras_of::<G>((memory, memory), scalars, bits, None);
-    let tables = Plan::new(scalars, extras.tables).tables as usize;
-    (scalars * tables + sums(bits, extras.cluster)) * G::UNCOMPRESSED_BYTES
-        + bits * size_of::<u32>()
+/// What a section of a key takes.
+struct Section {
+    /// The points that are multiplied by scalars and their tables, and the sums of those that bits select, which take a
+    /// number each besides.
+    resident: usize,
+    /// Its multiplication.
+    workspace: usize,
+}
+
+impl Section {
+    fn of<G: Group>(memory: usize, (scalars, bits): (usize, usize)) -> Self {
+        let extras = extras_of::<G>((memory, memory), scalars, bits, None);
+        let plan = Plan::new(scalars, extras.tables);
+        let points = scalars * plan.tables as usize + sums(bits, extras.cluster);
+        let selected = bits.div_ceil(extras.cluster as usize);
+        Self {
+            resident: points * G::UNCOMPRESSED_BYTES + bits * size_of::<u32>(),
+            workspace: workspace::<G>(plan, scalars, selected, memory),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -87,27 +101,26 @@ mod tests {
         let points = 96 * g1 + 192 * b;
         // All of its variables are of the field class, so that none has a number.
         assert_eq!(found.resident, matrices + points);
-        assert!(found.work >= 6 * 8 * 32);
+        assert!(found.work >= VECTORS * 8 * 32);
     }
 
     #[test]
     fn tables_are_counted_and_half_of_the_memory_stays_free() {
         let points = 1 << 22;
         let alone = points * 96;
-        assert!(section::<G1>(1 << 40, (points, 0)) > 8 * alone);
-        assert_eq!(section::<G1>(2 * alone, (points, 0)), alone);
+        let of = |memory, scalars, bits| Section::of::<G1>(memory, (scalars, bits));
+        assert!(of(1 << 40, points, 0).resident > 8 * alone);
+        assert_eq!(of(2 * alone, points, 0).resident, alone);
         let numbers = points * 4;
-        assert_eq!(
-            section::<G1>(1 << 40, (0, points)),
-            alone / 4 * 15 + numbers
-        );
-        assert_eq!(
-            section::<G1>(8 * alone, (0, points)),
-            alone / 2 * 3 + numbers
-        );
-        assert_eq!(section::<G1>(2 * alone, (0, points)), alone + numbers);
+        let sums = |memory| of(memory, 0, points).resident - numbers;
+        assert_eq!(sums(1 << 40), alone / 4 * 15);
+        assert_eq!(sums(8 * alone), alone / 2 * 3);
+        assert_eq!(sums(2 * alone), alone);
+        // Digits take a sixth of the memory at most, and buckets come besides.
+        assert!(of(2 * alone, points, 0).workspace < 3 * alone);
+        assert!(of(1 << 40, points, 0).workspace > 12 * points * 96);
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let found = device_bytes(pce.r1cs(), 100).unwrap();
-        assert_eq!(found.resident, pce.r1cs().matrices.size_bytes() + 50);
+        assert_eq!(found.resident, 50);
     }
 }

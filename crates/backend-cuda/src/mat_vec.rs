@@ -1,7 +1,9 @@
-//! A·w and B·w from matrices in the device's memory.
+//! A·w and B·w from matrices in the device's memory, or from parts of them that pass through it.
 
 mod blocks;
+mod parts;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cuzk_backend::{BackendError, Evaluations, MatVec};
@@ -12,7 +14,9 @@ use cuzk_r1cs::{CompactR1cs, PackedWitness, Shape};
 use crate::CudaBackend;
 use crate::error::failure;
 use crate::memory::{Element, Vector, elements};
+use crate::residency::{each_in_turn, part_bytes};
 use blocks::{BlockRows, Blocks, Instance};
+use parts::{Part, parts};
 
 /// A circuit's A and B as blocks of rows and their places.
 #[derive(Debug)]
@@ -20,16 +24,28 @@ pub struct Matrices {
     shape: Shape,
     slots: usize,
     coefficients: Buffer<Element>,
+    /// The variables behind the instances' slots.
+    variables: Buffer<u32>,
+    /// For each 32 aux variables which are of the field class, and the slot of the first that is.
+    classes: Buffer<[u32; 2]>,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Resident(DeviceBlocks),
+    Streamed(Vec<Part>),
+}
+
+/// Rows in the device's memory, and where they stand.
+#[derive(Debug)]
+struct DeviceBlocks {
     a: DeviceRows,
     b: DeviceRows,
     /// A row, the first of a block's rows, an aux variable, and the first slot of an instance.
     instances: Buffer<[u32; 4]>,
-    /// The variables behind the instances' slots.
-    variables: Buffer<u32>,
     /// The instance of each tile's first row.
     tiles: Buffer<u32>,
-    /// For each 32 aux variables which are of the field class, and the slot of the first that is.
-    classes: Buffer<[u32; 2]>,
 }
 
 /// Row i is `terms[starts[i]..starts[i + 1]]`, each a column and the index of its coefficient.
@@ -88,39 +104,48 @@ impl CudaBackend {
         })
     }
 
-    /// One product, zero past the constraints.
-    fn product(
+    fn load_blocks(&self, blocks: &Blocks) -> Result<DeviceBlocks, BackendError> {
+        let instances: Vec<[u32; 4]> = blocks.instances.iter().map(Instance::words).collect();
+        Ok(DeviceBlocks {
+            a: self.load_rows(&blocks.a)?,
+            b: self.load_rows(&blocks.b)?,
+            instances: self.stream.upload(&instances).map_err(failure)?,
+            tiles: self.stream.upload(&blocks.tiles).map_err(failure)?,
+        })
+    }
+
+    /// Writes the products of some rows, which `blocks` are, to their places.
+    fn multiply_rows(
         &self,
         matrices: &Matrices,
-        rows: &DeviceRows,
+        blocks: &DeviceBlocks,
+        rows: Range<usize>,
         witness: &Witness,
-    ) -> Result<Buffer<Element>, BackendError> {
-        let out = self
-            .stream
-            .zeros(matrices.shape.domain())
-            .map_err(failure)?;
-        let count = matrices.shape.constraints;
-        let arguments = [
-            (&matrices.tiles).into(),
-            (&matrices.instances).into(),
-            (&matrices.variables).into(),
-            (&rows.starts).into(),
-            (&rows.terms).into(),
-            (count as u32).into(),
-            (&matrices.coefficients).into(),
-            (&matrices.classes).into(),
-            (&witness.slots).into(),
-            (&witness.bits).into(),
-            (&witness.escaped).into(),
-            (&witness.escapes).into(),
-            (witness.escapes.len() as u32).into(),
-            Argument::from(&out),
-        ];
-        let grid = Grid::over(count, blocks::TILE as u32);
-        // SAFETY: every column and coefficient was held against these lengths when the blocks were made, and the witness
-        // has the lengths of the shape.
-        unsafe { self.stream.launch("matvec_rows", grid, &arguments) }.map_err(failure)?;
-        Ok(out)
+        [a, b]: [&Buffer<Element>; 2],
+    ) -> Result<(), BackendError> {
+        for (matrix, out) in [(&blocks.a, a), (&blocks.b, b)] {
+            let arguments = [
+                (&blocks.tiles).into(),
+                (&blocks.instances).into(),
+                (&matrices.variables).into(),
+                (&matrix.starts).into(),
+                (&matrix.terms).into(),
+                (rows.len() as u32).into(),
+                (&matrices.coefficients).into(),
+                (&matrices.classes).into(),
+                (&witness.slots).into(),
+                (&witness.bits).into(),
+                (&witness.escaped).into(),
+                (&witness.escapes).into(),
+                (witness.escapes.len() as u32).into(),
+                Argument::at(out, rows.start),
+            ];
+            let grid = Grid::over(rows.len(), blocks::TILE as u32);
+            // SAFETY: every column and coefficient was held against these lengths when the blocks were made, and the
+            // witness has the lengths of the shape; the rows are the shape's, and `out` has as many and more.
+            unsafe { self.stream.launch("matvec_rows", grid, &arguments) }.map_err(failure)?;
+        }
+        Ok(())
     }
 }
 
@@ -130,7 +155,8 @@ impl MatVec for CudaBackend {
 
     fn load_matrices(&self, r1cs: Arc<CompactR1cs>) -> Result<Matrices, BackendError> {
         let blocks = Blocks::new(&r1cs)?;
-        let instances: Vec<[u32; 4]> = blocks.instances.iter().map(Instance::words).collect();
+        let constraints = r1cs.shape.constraints;
+        let streamed = part_bytes(self.device().memory(), blocks.size_bytes());
         let coefficients = elements(&r1cs.coefficients);
         self.resident(|loader| {
             let stream = &loader.stream;
@@ -138,12 +164,12 @@ impl MatVec for CudaBackend {
                 shape: r1cs.shape,
                 slots: r1cs.slots(),
                 coefficients: stream.upload(coefficients).map_err(failure)?,
-                a: loader.load_rows(&blocks.a)?,
-                b: loader.load_rows(&blocks.b)?,
-                instances: stream.upload(&instances).map_err(failure)?,
                 variables: stream.upload(&blocks.slots).map_err(failure)?,
-                tiles: stream.upload(&blocks.tiles).map_err(failure)?,
                 classes: stream.upload(&classes(&r1cs)).map_err(failure)?,
+                held: match streamed {
+                    None => Held::Resident(loader.load_blocks(&blocks)?),
+                    Some(most) => Held::Streamed(parts(&blocks, constraints, most)),
+                },
             })
         })
     }
@@ -178,8 +204,21 @@ impl MatVec for CudaBackend {
         length("inputs of the witness", shape.inputs, packed.inputs().len())?;
         length("slots of the witness", matrices.slots, packed.slots().len())?;
         length("aux of the witness", shape.aux, packed.bits().len())?;
-        let a = self.product(matrices, &matrices.a, witness)?;
-        let b = self.product(matrices, &matrices.b, witness)?;
+        // Zero past the constraints.
+        let [a, b] = [(); 2].map(|()| self.stream.zeros(shape.domain()));
+        let (a, b) = (a.map_err(failure)?, b.map_err(failure)?);
+        match &matrices.held {
+            Held::Resident(blocks) => {
+                self.multiply_rows(matrices, blocks, 0..shape.constraints, witness, [&a, &b])?;
+            }
+            Held::Streamed(parts) => {
+                let load = |loader: &Self, index: usize| loader.load_blocks(&parts[index].blocks);
+                each_in_turn(self, parts.len(), load, |index, blocks: &DeviceBlocks| {
+                    let rows = parts[index].rows.clone();
+                    self.multiply_rows(matrices, blocks, rows, witness, [&a, &b])
+                })?;
+            }
+        }
         // The row of input i is input_i * 0 = 0, so B stays zero there.
         self.stream
             .copy(&witness.slots, 0, &a, shape.constraints, shape.inputs)

@@ -1,8 +1,8 @@
-//! What of a key stays in the device's memory, and how the rest passes through it.
+//! What of a circuit and its key stays in the device's memory, and how the rest passes through it.
 //!
-//! Half of a device's budget is kept free for proofs. A section of a key that would reach into it stays on the host, and
-//! is brought in parts each time it is used: one part is uploaded, through pinned memory and on a stream of its own, while
-//! the one before it is multiplied.
+//! Half of a device's budget is kept free for proofs. A section of a key, or the matrices' rows, that would reach into it
+//! stay on the host, and are brought in parts each time they are used: one part is uploaded, through pinned memory and on a
+//! stream of its own, while the one before it is worked on.
 
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
@@ -16,7 +16,7 @@ use crate::CudaBackend;
 use crate::error::failure;
 use crate::msm::sums;
 
-/// A part's points take at most this part of the budget: two are there at a time.
+/// A part takes at most this part of the budget: two are there at a time.
 const PART_OF_BUDGET: usize = 32;
 /// Bytes of a part at most: enough for the upload to take longer than what a part costs besides.
 const MAX_PART: usize = 384 << 20;
@@ -38,7 +38,7 @@ fn room((available, limit): (usize, usize)) -> usize {
 }
 
 /// `None` where `bytes` may become resident, else the bytes of a part.
-fn part_bytes(memory: (usize, usize), bytes: usize) -> Option<usize> {
+pub(crate) fn part_bytes(memory: (usize, usize), bytes: usize) -> Option<usize> {
     (bytes > room(memory)).then(|| MAX_PART.min(memory.1 / PART_OF_BUDGET))
 }
 

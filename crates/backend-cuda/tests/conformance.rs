@@ -257,30 +257,58 @@ fn matrices_conform() {
     }
 }
 
+/// Three bits, then a product of what came before.
+fn large_circuit(count: usize) -> StepCircuit {
+    let steps = (0..count).map(|i| match i % 4 {
+        _ if i == 0 => Step::Aux(0x1234_5678),
+        3 => Step::Product(vec![(i - 1, 3), (i / 2, -1)], vec![(i / 3, 1)]),
+        _ => Step::Bit(i % 3 == 0),
+    });
+    StepCircuit {
+        steps: steps.collect(),
+        blank: false,
+    }
+}
+
+fn products<B: Backend>(backend: &B, pce: &Pce, witness: &Arc<PackedWitness>) -> [Vec<Fr>; 2] {
+    let matrices = backend.load_matrices(Arc::clone(pce.r1cs())).unwrap();
+    let witness = backend.load_witness(Arc::clone(witness)).unwrap();
+    let found = backend.mat_vec(&matrices, &witness).unwrap();
+    [found.a, found.b].map(|values| backend.download(values).unwrap())
+}
+
+/// With half of the budget in use no rows become resident, and the products are the same.
+#[test]
+fn matrices_beyond_the_budget_are_streamed() {
+    if device().is_none() {
+        return;
+    }
+    let budget = 512 << 20;
+    let small = CudaBackend::open_within(0, Some(budget)).unwrap();
+    let (available, _) = small.device().memory();
+    let filler = small.stream().alloc::<u8>(available - budget / 2).unwrap();
+    for count in [1, 700, 65_537, (1 << 20) + 1] {
+        let (pce, witness) = compiled(large_circuit(count));
+        let wanted = products(&CpuBackend, &pce, &witness);
+        assert!(products(&small, &pce, &witness) == wanted, "{count} steps");
+        let matrices = small.load_matrices(Arc::clone(pce.r1cs())).unwrap();
+        // Coefficients and classes are there; of the rows, 40 bytes each and more, nothing is.
+        let taken = budget / 2 - small.device().memory().0;
+        assert!(taken < 4096 + count, "{taken} bytes for {count} steps");
+        drop(matrices);
+    }
+    drop(filler);
+}
+
 /// Products of large circuits and sums over their variables, against the CPU.
 #[test]
 fn large_matrices_conform() {
     let Some(backend) = device() else { return };
     for count in [65_535, 65_536, 65_537, (1 << 20) - 1, (1 << 20) + 1] {
-        let steps = (0..count).map(|i| match i % 4 {
-            _ if i == 0 => Step::Aux(0x1234_5678),
-            3 => Step::Product(vec![(i - 1, 3), (i / 2, -1)], vec![(i / 3, 1)]),
-            _ => Step::Bit(i % 3 == 0),
-        });
-        let (pce, witness) = compiled(StepCircuit {
-            steps: steps.collect(),
-            blank: false,
-        });
-        let product = |backend: &CudaBackend| {
-            let matrices = backend.load_matrices(Arc::clone(pce.r1cs())).unwrap();
-            let witness = backend.load_witness(Arc::clone(&witness)).unwrap();
-            let found = backend.mat_vec(&matrices, &witness).unwrap();
-            [found.a, found.b].map(|values| backend.download(values).unwrap())
-        };
-        let matrices = CpuBackend.load_matrices(Arc::clone(pce.r1cs())).unwrap();
-        let on_cpu = CpuBackend.load_witness(Arc::clone(&witness)).unwrap();
-        let wanted = CpuBackend.mat_vec(&matrices, &on_cpu).unwrap();
-        assert!(product(&backend) == [wanted.a, wanted.b], "{count} steps");
+        let (pce, witness) = compiled(large_circuit(count));
+        let wanted = products(&CpuBackend, &pce, &witness);
+        let found = products(&backend, &pce, &witness);
+        assert!(found == wanted, "{count} steps");
         queries_are_the_cpus::<G1>(&backend, &pce, &witness);
         if count == 65_537 {
             queries_are_the_cpus::<G2>(&backend, &pce, &witness);

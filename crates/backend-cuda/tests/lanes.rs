@@ -194,7 +194,7 @@ fn keys_beyond_the_budget_are_streamed() {
         .unwrap();
     let prover = case.prover(&backend);
     let left = backend.device().memory().0;
-    // The matrices are resident; the key is about 190 MB.
+    // The matrices' rows are streamed too; the key is about 190 MB.
     assert!(left > budget / 2 - (32 << 20), "{left}");
     for _ in 0..3 {
         assert!(proof(&prover, &case.witness) == case.wanted);

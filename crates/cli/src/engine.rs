@@ -83,14 +83,45 @@ pub fn cuda_devices(
 ) -> anyhow::Result<Vec<Device<CudaBackend>>> {
     let open = |&ordinal: &usize| {
         let loader = CudaBackend::open_within(ordinal, memory_bytes).map_err(backend::refused)?;
-        let lanes: Result<_, _> = (0..lanes).map(|_| loader.lane()).collect();
+        let (bytes, _) = loader.device().memory();
         let info = loader.device().info();
         let name = format!("cuda:{ordinal} ({})", info.name);
         let place = info.pci_bus_id;
-        let (available, _) = loader.device().memory();
-        Ok(Device::new(name, place, available as u64, loader, lanes?))
+        part(loader, name, place, bytes, lanes)
     };
     ordinals.iter().map(open).collect()
+}
+
+/// One GPU as two devices of half its memory each, with so many lanes each, for what needs two where there is one.
+///
+/// Errors: those of [`cuda_devices`].
+pub fn cuda_halves(
+    ordinal: usize,
+    lanes: usize,
+    memory_bytes: Option<usize>,
+) -> anyhow::Result<Vec<Device<CudaBackend>>> {
+    let whole = CudaBackend::open_within(ordinal, memory_bytes).map_err(backend::refused)?;
+    let (bytes, _) = whole.device().memory();
+    let half = |number: u8| {
+        let mut place = whole.device().info().pci_bus_id;
+        // An engine wants each of its devices at a place of its own.
+        place.function = number;
+        let name = format!("half {number} of cuda:{ordinal}");
+        part(whole.lane()?, name, place, bytes / 2, lanes)
+    };
+    (0..2).map(half).collect()
+}
+
+/// A GPU, or a part of one, as an engine takes it.
+fn part(
+    loader: CudaBackend,
+    name: String,
+    place: PciBusId,
+    bytes: usize,
+    lanes: usize,
+) -> anyhow::Result<Device<CudaBackend>> {
+    let lanes: Result<_, _> = (0..lanes).map(|_| loader.lane()).collect();
+    Ok(Device::new(name, place, bytes as u64, loader, lanes?))
 }
 
 /// The processor as a device. What its proofs take comes from the host's memory, so that it may have as much again as

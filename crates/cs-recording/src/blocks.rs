@@ -48,6 +48,9 @@ pub(crate) struct Blocks {
     columns: Vec<Column>,
     /// What is recorded while no namespace is open.
     root: TemplateWriter,
+    /// Room for the block that is being closed.
+    writer: TemplateWriter,
+    slots: Slots,
 }
 
 impl Blocks {
@@ -105,8 +108,9 @@ impl Blocks {
 
     /// Replaces what a frame holds by a call of it.
     fn close_block(&mut self, frame: Frame, aux: u32, depth: u32) {
-        let mut slots = Slots::new(frame.aux);
-        let mut writer = TemplateWriter::default();
+        let Self { writer, slots, .. } = self;
+        writer.clear();
+        slots.begin(frame.aux);
         let mut terms = self.terms[frame.terms..].iter_mut();
         let mut columns = self.columns[frame.columns..].iter();
         for part in &self.parts[frame.parts..] {
@@ -129,28 +133,34 @@ impl Blocks {
                 }
             }
         }
-        let template = writer.finish(slots.columns.len() as u32, aux);
-        let number = self.intern(template, depth);
+        let count = slots.columns.len() as u32;
+        let number = self.intern(count, aux, depth);
         self.parts.truncate(frame.parts);
         self.terms.truncate(frame.terms);
         self.columns.truncate(frame.columns);
-        self.parts
-            .push(Part::Call(number, frame.aux, slots.columns.len() as u32));
-        self.columns.extend(slots.columns);
+        self.parts.push(Part::Call(number, frame.aux, count));
+        self.columns.extend_from_slice(&self.slots.columns);
     }
 
-    /// The number of a template equal to this one, which is added where there is none.
-    fn intern(&mut self, template: Template, depth: u32) -> u32 {
-        let next = self.templates.len() as u32;
-        let same = self.known.entry(fingerprint(&template)).or_default();
+    /// The number of a template equal to what was written as one of so many slots and aux variables; it is added where
+    /// there is none.
+    fn intern(&mut self, slots: u32, aux: u32, depth: u32) -> u32 {
+        let Self {
+            writer, templates, ..
+        } = self;
+        let next = templates.len() as u32;
+        let same = self
+            .known
+            .entry(fingerprint(writer, slots, aux))
+            .or_default();
         let known = same
             .iter()
-            .find(|&&known| self.templates[known as usize].same(&template));
+            .find(|&&known| writer.equals(&templates[known as usize], slots, aux));
         if let Some(&known) = known {
             return known;
         }
         same.push(next);
-        self.templates.push(template);
+        templates.push(writer.clone().finish(slots, aux));
         self.depths.push(depth);
         next
     }
@@ -209,7 +219,8 @@ impl Blocks {
             return Ok(());
         };
         for template in templates {
-            let mut writer = TemplateWriter::default();
+            let writer = &mut self.writer;
+            writer.clear();
             let mut depth = 0;
             template.visit(|entry| {
                 match entry {
@@ -226,8 +237,7 @@ impl Blocks {
                 }
                 Ok::<_, R1csError>(())
             })?;
-            let template = writer.finish(template.slots(), template.aux());
-            numbers.push(self.intern(template, depth));
+            numbers.push(self.intern(template.slots(), template.aux(), depth));
         }
         root.visit(|entry| {
             match entry {
@@ -253,20 +263,26 @@ impl Blocks {
 }
 
 /// A block's slots: the columns before its own, by first occurrence. ONE is always slot 0.
+#[derive(Clone, Debug, Default)]
 struct Slots {
     aux: u32,
     columns: Vec<Column>,
     numbers: ColumnMap<u32>,
 }
 
+/// Slots of which the map is kept for the next block: clearing it takes time by the room that it has.
+const KEPT_SLOTS: usize = 1 << 12;
+
 impl Slots {
-    fn new(aux: u32) -> Self {
-        let one = Column::Dense(0);
-        Self {
-            aux,
-            columns: vec![one],
-            numbers: ColumnMap::from_iter([(one, 0)]),
+    /// Begins a block whose own aux variables start at `aux`.
+    fn begin(&mut self, aux: u32) {
+        self.aux = aux;
+        self.columns.clear();
+        self.columns.push(Column::Dense(0));
+        if self.numbers.capacity() > KEPT_SLOTS {
+            self.numbers = ColumnMap::default();
         }
+        self.numbers.clear();
     }
 
     #[inline]
@@ -293,23 +309,19 @@ fn row_ref(row: [&mut [Term]; 3]) -> [&[Term]; 3] {
     row.map(|terms| &*terms)
 }
 
-/// A hash of a template's content. Equal templates are told by comparing them.
-fn fingerprint(template: &Template) -> u64 {
+/// A hash of what was written as a template. Equal templates are told by comparing them.
+fn fingerprint(writer: &TemplateWriter, slots: u32, aux: u32) -> u64 {
     let mut hasher = ColumnHasher::default();
-    for number in [
-        template.slots(),
-        template.aux(),
-        template.rows(),
-        template.items().len() as u32,
-    ] {
+    let (rows, items) = (writer.rows() as u32, writer.items().len() as u32);
+    for number in [slots, aux, rows, items] {
         hasher.write_u32(number);
     }
-    for argument in template.arguments() {
+    for argument in writer.arguments() {
         let (Column::Dense(index) | Column::Sparse(index)) = *argument;
         hasher.write_u32(index);
     }
     for matrix in Matrix::ALL {
-        let (words, rest) = template.own(matrix).bytes().as_chunks::<8>();
+        let (words, rest) = writer.bytes(matrix).as_chunks::<8>();
         words
             .iter()
             .for_each(|word| hasher.write_u64(u64::from_le_bytes(*word)));

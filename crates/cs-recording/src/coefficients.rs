@@ -1,16 +1,17 @@
 //! Interned coefficients: a circuit of a hundred million constraints uses a few thousand distinct ones.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use cuzk_curve::Fr;
-use ff::{Field, PrimeField};
+use cuzk_curve::{Fr, limbs};
+use cuzk_r1cs::ColumnHasher;
+use ff::Field;
 
 /// A table of distinct coefficients in the order of their first use; 1 and -1 are always the first two.
 #[derive(Clone, Debug)]
 pub struct Coefficients {
     values: Vec<Fr>,
-    index: HashMap<[u8; 32], u32, BuildHasherDefault<CoefficientHasher>>,
+    index: HashMap<Key, u32, BuildHasherDefault<ColumnHasher>>,
     one: Fr,
     minus_one: Fr,
 }
@@ -49,7 +50,7 @@ impl Coefficients {
 
     fn insert(&mut self, value: Fr) -> u32 {
         let next = self.values.len() as u32;
-        let index = *self.index.entry(value.to_repr()).or_insert(next);
+        let index = *self.index.entry(Key(limbs(&value))).or_insert(next);
         if index == next {
             self.values.push(value);
         }
@@ -57,23 +58,15 @@ impl Coefficients {
     }
 }
 
-/// Mixes a coefficient's own bytes. Coefficients come from the circuit's author, not from an adversary.
-#[derive(Clone, Debug, Default)]
-struct CoefficientHasher(u64);
+/// A coefficient's limbs. Coefficients come from the circuit's author, not from an adversary, so half of them are enough
+/// to tell where it is looked for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Key([u64; 4]);
 
-impl Hasher for CoefficientHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let mixed = self.0.rotate_left(23) ^ u64::from_le_bytes(word);
-            self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            self.0 ^= self.0 >> 29;
-        }
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0[0]);
+        state.write_u64(self.0[1]);
     }
 }
 

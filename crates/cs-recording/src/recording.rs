@@ -86,7 +86,7 @@ impl RecordingCS {
         let inputs = lc.iter_inputs().map(|(i, c)| (Column::Dense(*i as u32), c));
         let aux = lc.iter_aux().map(|(j, c)| (Column::Sparse(*j as u32), c));
         for (column, coefficient) in inputs.chain(aux) {
-            if !bool::from(coefficient.is_zero()) {
+            if *coefficient != Fr::ZERO {
                 let coefficient = self.coefficients.intern(coefficient);
                 self.blocks.push_term(Term {
                     column,

@@ -27,6 +27,12 @@ pub fn zeros(len: usize) -> Vec<Fr> {
     zeros
 }
 
+/// A scalar's limbs in Montgomery form, the least significant first: equal exactly where the scalars are, and free.
+#[inline]
+pub fn limbs(value: &Fr) -> [u64; 4] {
+    blst::blst_fr::from(*value).l
+}
+
 #[cfg(test)]
 mod tests {
     use ff::Field;
@@ -40,5 +46,18 @@ mod tests {
             assert_eq!(zeros, vec![Fr::ZERO; len]);
             zeros.push(Fr::ONE);
         }
+    }
+
+    #[test]
+    fn limbs_are_in_montgomery_form() {
+        // 2^256 modulo the order of the group.
+        let one = [
+            0x0000_0001_ffff_fffe,
+            0x5884_b7fa_0003_4802,
+            0x998c_4fef_ecbc_4ff5,
+            0x1824_b159_acc5_056f,
+        ];
+        assert_eq!(limbs(&Fr::ONE), one);
+        assert_eq!(limbs(&Fr::ZERO), [0; 4]);
     }
 }

@@ -9,8 +9,11 @@ use cuzk_lease::{Lane, Leases};
 use cuzk_scheduler::{DeviceId, Scheduler};
 
 use crate::coordinator::{Coordinator, DecoderTask, DeviceRecord, OpenerTask, Parts, Pools};
-use crate::workers::{Message, Pool, Thread, join_all, spawn, spawn_lane, spawn_loader};
+use crate::workers::{Finish, Message, Pool, Thread, join_all, spawn, spawn_lane, spawn_loader};
 use crate::{Config, Device, EngineError, JobHandle, JobId, Refused, Source, Status, Submission};
+
+#[cfg(test)]
+mod tests;
 
 /// Proves jobs on devices. See the crate's documentation.
 ///
@@ -33,11 +36,21 @@ impl<B: Backend + Clone> Engine<B> {
         devices: Vec<Device<B>>,
         source: impl Source,
     ) -> Result<Self, EngineError> {
+        Self::finishing_by(config, devices, source, Finish::run)
+    }
+
+    /// [`Engine::new`] with another way to finish a proof than [`Finish::run`], for tests of that moment.
+    fn finishing_by(
+        config: Config,
+        devices: Vec<Device<B>>,
+        source: impl Source,
+        finish: impl Fn(Finish, &Sender<Message<B>>) + Clone + Send + 'static,
+    ) -> Result<Self, EngineError> {
         let scheduler = Scheduler::new(config.scheduler).map_err(EngineError::Scheduler)?;
         check(&config, &devices)?;
         let (report, inbox) = unbounded();
         let mut threads = Vec::new();
-        let pools = pools(&config, &report, &mut threads)?;
+        let pools = pools(&config, &report, &mut threads, finish)?;
         let lanes = devices.iter().map(|d| (d.pci, d.lanes.clone()));
         let leases = Leases::new(lanes)?;
         let devices = devices.iter().enumerate();
@@ -152,6 +165,7 @@ fn pools<B: Backend>(
     config: &Config,
     report: &Sender<Message<B>>,
     threads: &mut Vec<Thread>,
+    finish: impl Fn(Finish, &Sender<Message<B>>) + Clone + Send + 'static,
 ) -> Result<Pools, EngineError> {
     let reports = || report.clone();
     let decoder = reports();
@@ -167,7 +181,7 @@ fn pools<B: Backend>(
     let witness = reports();
     let compute = move |task: crate::workers::Witness| task.run(&witness);
     let finisher = reports();
-    let finish = move |task: crate::workers::Finish| task.run(&finisher);
+    let finish = move |task| finish(task, &finisher);
     Ok(Pools {
         finish: Pool::new("finish", config.finishers, threads, finish)?,
         decode: Pool::new("decode", config.decoders, threads, decode)?,

@@ -190,6 +190,11 @@ impl Device {
         (self.pool.available(), self.pool.limit())
     }
 
+    /// The most bytes of buffers that there ever were at a time.
+    pub fn peak_memory(&self) -> usize {
+        self.pool.peak()
+    }
+
     /// Bytes of the physical memory that are free, as the driver counts them.
     pub fn physical_free(&self) -> Result<usize, GpuError> {
         self.bind()?;

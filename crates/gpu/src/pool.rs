@@ -20,11 +20,12 @@ pub(crate) struct Pool {
     budget: Budget,
 }
 
-/// Bytes in use, and how many may be.
-#[derive(Debug)]
+/// Bytes in use, how many may be, and the most that ever were.
+#[derive(Debug, Default)]
 struct Budget {
     limit: usize,
     used: AtomicUsize,
+    peak: AtomicUsize,
 }
 
 impl Budget {
@@ -32,7 +33,9 @@ impl Budget {
     fn reserve(&self, bytes: usize) -> Result<(), usize> {
         let grow = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         let order = Ordering::Relaxed;
-        self.used.fetch_update(order, order, grow).map(|_| ())
+        let before = self.used.fetch_update(order, order, grow)?;
+        self.peak.fetch_max(before + bytes, order);
+        Ok(())
     }
 
     fn release(&self, bytes: usize) {
@@ -59,7 +62,7 @@ impl Pool {
             raw: raw.named(ordinal, "cuMemPoolCreate")?,
             budget: Budget {
                 limit,
-                used: AtomicUsize::new(0),
+                ..Budget::default()
             },
         };
         let mut threshold = u64::MAX;
@@ -78,6 +81,10 @@ impl Pool {
     pub(crate) fn available(&self) -> usize {
         let used = self.budget.used.load(Ordering::Relaxed);
         self.budget.limit.saturating_sub(used)
+    }
+
+    pub(crate) fn peak(&self) -> usize {
+        self.budget.peak.load(Ordering::Relaxed)
     }
 
     /// Counts bytes against the budget.
@@ -128,7 +135,7 @@ mod tests {
     fn a_budget_is_never_exceeded_and_can_be_used_again() {
         let budget = Budget {
             limit: 100,
-            used: AtomicUsize::new(0),
+            ..Budget::default()
         };
         assert_eq!(budget.reserve(60), Ok(()));
         assert_eq!(budget.reserve(41), Err(60));
@@ -138,13 +145,16 @@ mod tests {
         budget.release(60);
         assert_eq!(budget.reserve(60), Ok(()));
         assert_eq!(budget.reserve(1), Err(100));
+        budget.release(90);
+        assert_eq!(budget.reserve(20), Ok(()));
+        assert_eq!(budget.peak.into_inner(), 100);
     }
 
     #[test]
     fn threads_share_a_budget() {
         let budget = Budget {
             limit: 1000,
-            used: AtomicUsize::new(0),
+            ..Budget::default()
         };
         let taken: usize = std::thread::scope(|scope| {
             let take = || (0..500).filter(|_| budget.reserve(1).is_ok()).count();

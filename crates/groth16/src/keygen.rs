@@ -5,8 +5,8 @@
 //!
 //! Groth, "On the Size of Pairing-Based Non-interactive Arguments" (2016), section 3.2: the QAP's polynomials are
 //! evaluated at tau through Lagrange coefficients, and the file is bellperson's byte for byte for the same toxic waste.
-//! The rows are streamed and the points are written as they are computed, so that three scalars a variable and one
-//! piece of points are what stands in memory.
+//! The rows are streamed and the points are written as they are computed, so that three scalars a variable and a few
+//! pieces of points are what stands in memory.
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -26,14 +26,16 @@ use rayon::prelude::*;
 
 use crate::Groth16Error;
 
+mod pieces;
 mod qap;
 
+use pieces::in_order;
 use qap::Qap;
 
 /// Points that are computed and written at a time.
 const PIECE_POINTS: usize = 1 << 18;
-/// Points that a task encodes.
-const ENCODED_POINTS: usize = 1 << 12;
+/// Points that a task encodes: more bytes than a writer gathers before it writes.
+const ENCODED_POINTS: usize = 1 << 14;
 /// What a multiplication in G2 costs in those in G1, about.
 const G2_COST: usize = 3;
 /// What the mark beside a key says of its maker.
@@ -293,26 +295,30 @@ impl<'a, B: FixedBase> Generator<'a, B> {
         mut points: SectionWriter<'_, G, W>,
         base: &G::Affine,
         total: usize,
-        scalars: impl Fn(usize, usize) -> Vec<Fr>,
+        scalars: impl Fn(usize, usize) -> Vec<Fr> + Sync,
         mut done: impl FnMut(usize),
     ) -> Result<(), Groth16Error> {
-        for from in (0..total).step_by(PIECE_POINTS) {
+        let make = |piece: usize| {
+            let from = piece * PIECE_POINTS;
             let to = total.min(from + PIECE_POINTS);
             let multiples = self.backend.fixed_base::<G>(base, &scalars(from, to))?;
-            points.write_encoded(&encode::<G>(&multiples))?;
-            done(to - from);
-        }
+            Ok((to - from, encode::<G>(&multiples)))
+        };
+        in_order(total.div_ceil(PIECE_POINTS), make, |(variables, parts)| {
+            for part in &parts {
+                points.write_encoded(part)?;
+            }
+            done(variables);
+            Ok(())
+        })?;
         Ok(points.finish()?)
     }
 }
 
-/// Encodes points on all threads.
-fn encode<G: Group>(points: &[G::Affine]) -> EncodedPoints<G> {
-    let parts: Vec<_> = points
-        .par_chunks(ENCODED_POINTS)
-        .map(EncodedPoints::<G>::encode)
-        .collect();
-    EncodedPoints::concat(&parts)
+/// Encodes points on all threads, a part each.
+fn encode<G: Group>(points: &[G::Affine]) -> Vec<EncodedPoints<G>> {
+    let parts = points.par_chunks(ENCODED_POINTS);
+    parts.map(EncodedPoints::<G>::encode).collect()
 }
 
 /// The variables that do not occur have no point in a query.

@@ -41,15 +41,9 @@ fn toxic(seed: u64) -> ToxicWaste {
 
 /// bellperson's key file, or its refusal.
 fn peer<C: Circuit<Fr>>(circuit: C, toxic: &ToxicWaste) -> Result<Vec<u8>, SynthesisError> {
-    let &ToxicWaste {
-        g1,
-        g2,
-        alpha,
-        beta,
-        gamma,
-        delta,
-        tau,
-    } = toxic;
+    let (g1, g2) = (toxic.g1, toxic.g2);
+    let (alpha, beta, gamma, delta) = (toxic.alpha, toxic.beta, toxic.gamma, toxic.delta);
+    let tau = toxic.tau;
     let key = generate_parameters::<Bls12, _>(circuit, g1, g2, alpha, beta, gamma, delta, tau)?;
     let mut bytes = Vec::new();
     key.write(&mut bytes).expect("written to memory");

@@ -117,8 +117,7 @@ impl Pce {
         let matrices = Matrices::new(templates, shape, &coefficients)?;
         let bits = |index: usize, len| decode_bitmap(&sections[index], SECTIONS[index], len);
         let mut classes = StoredBitmaps::new(&sections[FIELD_CLASS], SECTIONS[FIELD_CLASS]);
-        let field_class =
-            matrices.with_differences(|len| classes.next(len).map(|bits| bits.to_bitmap()))?;
+        let field_class = matrices.with_differences(|len| classes.next(len))?;
         classes.end()?;
         let touched_once = TouchedOnce {
             a_aux: bits(A_AUX, shape.aux)?,

@@ -56,6 +56,10 @@ impl Bitmap {
         &self.words
     }
 
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// Bit `index`; `false` past the end.
     #[inline]
     pub fn get(&self, index: usize) -> bool {

@@ -399,7 +399,16 @@ impl RowsWriter {
         }
     }
 
-    fn varint(&mut self, mut value: u64) {
+    #[inline]
+    fn varint(&mut self, value: u64) {
+        if value < 0x80 {
+            self.bytes.push(value as u8);
+        } else {
+            self.long_varint(value);
+        }
+    }
+
+    fn long_varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
             value >>= 7;

@@ -100,6 +100,30 @@ impl RunBitmap {
         Bitmap::from_checked_words(words, self.len)
     }
 
+    /// Flips the bits of `bits` that are one here; it is as long.
+    ///
+    /// # Panics
+    /// Where the lengths differ.
+    pub fn flip(&self, bits: &mut Bitmap) {
+        assert_eq!(self.len, bits.len(), "bitmaps of different lengths");
+        let mut words = bits.words_mut();
+        for run in self.runs() {
+            let (flipped, rest) = words.split_at_mut(match run {
+                WordRun::Zeros(run) | WordRun::Ones(run) => run,
+                WordRun::Literal(run) => run.len(),
+            });
+            match run {
+                WordRun::Zeros(_) => {}
+                WordRun::Ones(_) => flipped.iter_mut().for_each(|word| *word = !*word),
+                WordRun::Literal(run) => {
+                    let pairs = flipped.iter_mut().zip(run);
+                    pairs.for_each(|(word, other)| *word ^= other);
+                }
+            }
+            words = rest;
+        }
+    }
+
     /// Bytes in memory.
     pub fn size_bytes(&self) -> usize {
         size_of_val(self.runs.as_slice()) + size_of_val(self.literals.as_slice())
@@ -146,6 +170,15 @@ mod tests {
                 (0..len).for_each(|i| bits.push(choose(i)));
                 let runs = RunBitmap::from(&bits);
                 assert_eq!(runs.to_bitmap(), bits, "{len}");
+                let other = RunBitmap::from(&{
+                    let mut other = Bitmap::default();
+                    (0..len).for_each(|i| other.push(i % 5 == 0 || i > 700));
+                    other
+                });
+                let (mut found, mut wanted) = (bits.clone(), bits.clone());
+                other.flip(&mut found);
+                wanted.flip(&other.to_bitmap());
+                assert_eq!(found, wanted, "{len}");
                 assert_eq!(runs.clone().finish(len), Some(runs.clone()));
                 assert_eq!(runs.finish(len + 64), None);
             }

@@ -5,6 +5,7 @@
 //! limit; of a longer one, and of the root, each run of own rows is a block.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use cuzk_backend::BackendError;
 use cuzk_r1cs::{Column, CompactR1cs, Entry, ItemKind, Matrices, Matrix, Template, Term};
@@ -25,6 +26,26 @@ pub struct BlockRows {
     pub starts: Vec<u32>,
     /// The terms.
     pub terms: Vec<[u32; 2]>,
+}
+
+impl BlockRows {
+    /// The terms of rows, which lie one after the other.
+    pub fn terms_of(&self, rows: &Range<usize>) -> &[[u32; 2]] {
+        &self.terms[self.starts[rows.start] as usize..self.starts[rows.end] as usize]
+    }
+
+    /// Appends rows of another matrix.
+    pub fn append(&mut self, from: &Self, rows: &Range<usize>) {
+        let (old, new) = (from.starts[rows.start], self.terms.len() as u32);
+        let starts = &from.starts[rows.clone()];
+        self.starts
+            .extend(starts.iter().map(|start| start - old + new));
+        self.terms.extend_from_slice(from.terms_of(rows));
+    }
+
+    fn size_bytes(&self) -> usize {
+        size_of_val(&*self.starts) + size_of_val(&*self.terms)
+    }
 }
 
 /// A place where a block's rows stand.
@@ -105,12 +126,25 @@ impl Blocks {
         }
         let mut blocks = builder.out;
         length("rows of the blocks", r1cs.shape.constraints, builder.row)?;
-        for rows in [&mut blocks.a, &mut blocks.b] {
-            let end = index("terms of the blocks", rows.terms.len())?;
-            rows.starts.push(end);
+        for rows in [&blocks.a, &blocks.b] {
+            index("terms of the blocks", rows.terms.len())?;
         }
-        blocks.tiles = tiles(&blocks.instances, r1cs.shape.constraints);
+        blocks.close(r1cs.shape.constraints);
         Ok(blocks)
+    }
+
+    /// Ends the blocks, which have so many rows.
+    pub fn close(&mut self, rows: usize) {
+        for rows in [&mut self.a, &mut self.b] {
+            rows.starts.push(rows.terms.len() as u32);
+        }
+        self.tiles = tiles(&self.instances, rows);
+    }
+
+    /// Bytes of everything but the slots.
+    pub fn size_bytes(&self) -> usize {
+        let places = size_of_val(&*self.instances) + size_of_val(&*self.tiles);
+        self.a.size_bytes() + self.b.size_bytes() + places
     }
 }
 
@@ -314,6 +348,7 @@ fn tiles(instances: &[Instance], rows: usize) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parts::parts;
     use super::*;
     use cuzk_pce::Pce;
     use cuzk_testing::circuits::{Step, StepCircuit, repeating_circuits};
@@ -359,6 +394,35 @@ mod tests {
             pce.matrices.for_each_row(matrix, all, compare).unwrap();
             assert_eq!(index, pce.shape.constraints);
         }
+        for most in [1, 300, 3000, usize::MAX] {
+            check_parts(&blocks, pce.shape.constraints, most);
+        }
+    }
+
+    /// The parts have the rows of the whole, each once.
+    fn check_parts(whole: &Blocks, rows: usize, most: usize) {
+        let mut next = 0;
+        let parts = parts(whole, rows, most);
+        assert!(most < usize::MAX || parts.len() <= 1);
+        for mut part in parts {
+            assert_eq!(part.rows.start, next);
+            next = part.rows.end;
+            // The tiles and the ends of the starts are not counted.
+            let tiles = 4 * part.blocks.tiles.len() + 8;
+            let size = part.blocks.size_bytes();
+            assert!(
+                part.rows.len() == 1 || size - tiles <= most,
+                "{size} {most}"
+            );
+            part.blocks.slots.clone_from(&whole.slots);
+            for at in 0..part.rows.len() {
+                let found = row(&part.blocks, &part.blocks.a, at);
+                assert_eq!(found, row(whole, &whole.a, part.rows.start + at));
+                let found = row(&part.blocks, &part.blocks.b, at);
+                assert_eq!(found, row(whole, &whole.b, part.rows.start + at));
+            }
+        }
+        assert_eq!(next, rows);
     }
 
     #[test]

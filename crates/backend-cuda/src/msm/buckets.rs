@@ -24,8 +24,35 @@ const PARTIAL_CHUNK: usize = 8;
 const COMBINED: usize = 1 << 16;
 /// Entries that are sorted and added up at a time, at most: items are counted in 31 bits.
 const MAX_ENTRIES: usize = 1 << 30;
-/// Coordinates that the workspace of an entry takes, about.
-const WORKSPACE: usize = 3;
+/// The part of what is free that the entries of a multiplication may take, and of a device's budget: lanes leave each
+/// other room.
+const OF_FREE: usize = 2;
+const OF_BUDGET: usize = 6;
+
+/// Bytes that an entry takes at most while it is added to its bucket.
+fn entry_bytes<G: Group>() -> usize {
+    // In the second round of pairs there are the first one's sums, half as many, its own and the products between.
+    16 * coordinate_words::<G>()
+}
+
+/// Bytes that a multiplication by so many scalars, with so many selected points, takes at most of a device of which
+/// `budget` may be used, beside scalars and points.
+pub(crate) fn workspace<G: Group>(
+    plan: Plan,
+    scalars: usize,
+    selected: usize,
+    budget: usize,
+) -> usize {
+    let (digits, lists) = (scalars * plan.windows as usize, plan.buckets() + 1);
+    let each = if CudaBackend::pairs_pay::<G>(digits + selected, lists) {
+        entry_bytes::<G>()
+    } else {
+        // Two partial sums for at least sixteen entries.
+        16 + xyzz_words::<G>()
+    };
+    let list = 8 * (xyzz_words::<G>() + 3 * coordinate_words::<G>());
+    (digits * each).min(budget / OF_BUDGET) + selected * each + lists * list
+}
 
 impl CudaBackend {
     /// The sum of scalars times points, and of selected points.
@@ -43,8 +70,8 @@ impl CudaBackend {
         // The last is that of the selected points.
         let buckets = self.stream.zeros::<u64>((plan.buckets() + 1) * words);
         let buckets = buckets.map_err(failure)?;
-        let (available, _) = self.device().memory();
-        let limit = available / 2 / (WORKSPACE * 8 * coordinate_words::<G>());
+        let (available, budget) = self.device().memory();
+        let limit = (available / OF_FREE).min(budget / OF_BUDGET) / entry_bytes::<G>();
         let mut parts = plan.parts(list.count, limit.min(MAX_ENTRIES));
         if parts.is_empty() {
             // Without scalars one part is left for the selection.

@@ -21,6 +21,7 @@ use crate::memory::{Vector, coordinate_words};
 use crate::{CudaBackend, Witness};
 
 pub use bases::Bases;
+pub(crate) use buckets::workspace;
 pub(crate) use clusters::{Clusters, sums};
 pub use plan::{Part, Plan};
 pub use query::Query;

@@ -175,16 +175,7 @@ fn damaged_keys_are_named_and_give_no_proof() {
 #[test]
 fn wrong_payloads_are_refused() {
     let bench = Bench::new();
-    let args = [
-        "synth",
-        "--kind",
-        "window-post",
-        "--sector-size",
-        "2KiB",
-        "--out",
-        "payloads",
-    ];
-    bench.json(&args);
+    bench.synth("window-post", &[]);
     let text = fs::read_to_string(bench.path(PAYLOAD)).unwrap();
     for (name, changed) in [
         ("cut", text[..text.len() / 2].to_owned()),
@@ -251,8 +242,7 @@ fn a_wrong_witness_names_its_constraint() {
 #[test]
 fn values_above_the_modulus_are_named() {
     let bench = Bench::new();
-    let args = ["synth", "--kind", "snap", "--sector-size", "2KiB"];
-    bench.json(&[&args[..], &["--out", "payloads"]].concat());
+    bench.synth("snap", &[]);
     let json = fs::read(bench.path("payloads/snap-2k.json")).unwrap();
     let mut payload = Payload::from_json(&json).unwrap();
     payload.comm_r_old = Some([0xff; 32]);

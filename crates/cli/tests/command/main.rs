@@ -62,8 +62,7 @@ fn direct_witnesses_are_used_where_they_are_validated() {
     };
     assert_eq!(fs::read_to_string(note).unwrap(), "validated\n");
 
-    let args = ["synth", "--kind", "window-post", "--sector-size", "2KiB"];
-    bench.json(&[&args[..], &["--out", "payloads"]].concat());
+    bench.synth("window-post", &[]);
     let check = [&["compile", "--check", PAYLOAD], &CIRCUIT[..]].concat();
     for (standing, ways) in [("refused", ways(0, 1)), ("validated", ways(1, 0))] {
         fs::write(note, standing).unwrap();

@@ -4,62 +4,37 @@ use std::fs;
 
 use cuzk_synth::Payload;
 
-use crate::support::{Bench, CIRCUIT, PAYLOAD, proved};
+use crate::support::{Bench, CIRCUIT, PAYLOAD, proved, synth};
 
-fn synth(bench: &Bench, more: &[&str]) -> Payload {
-    let args = [
-        "synth",
-        "--kind",
-        "window-post",
-        "--sector-size",
-        "2KiB",
-        "--out",
-        "made",
-    ];
-    bench.json(&[&args[..], more].concat());
-    Payload::from_json(&fs::read(bench.path("made/wpost-2k.json")).unwrap()).unwrap()
+fn window_post(bench: &Bench, more: &[&str]) -> Payload {
+    bench.synth("window-post", more);
+    Payload::from_json(&fs::read(bench.path(PAYLOAD)).unwrap()).unwrap()
 }
 
 #[test]
 fn sectors_are_made_as_asked() {
     let bench = Bench::new();
-    let first = synth(&bench, &[]);
-    assert_eq!(first, synth(&bench, &["--seed", "0"]));
-    assert_ne!(first, synth(&bench, &["--seed", "1"]));
-    assert_eq!(synth(&bench, &["--sectors", "1"]).vanilla_proofs.len(), 1);
+    let first = window_post(&bench, &[]);
+    assert_eq!(first, window_post(&bench, &["--seed", "0"]));
+    assert_ne!(first, window_post(&bench, &["--seed", "1"]));
+    let one = window_post(&bench, &["--sectors", "1"]);
+    assert_eq!(one.vanilla_proofs.len(), 1);
     bench.fails(
         3,
-        &[
-            "synth",
-            "--kind",
-            "window-post",
-            "--sector-size",
-            "2KiB",
-            "--sectors",
-            "3",
-            "--out",
-            "made",
-        ],
+        &[&synth("window-post")[..], &["--sectors", "3"]].concat(),
     );
-    let porep = [
-        "synth",
-        "--kind",
-        "porep",
-        "--sector-size",
-        "2KiB",
-        "--out",
-        "made",
-        "--check",
-    ];
     for (feature, partitions) in [
         ("interactive", 1),
         ("synthetic", 1),
         ("non-interactive", 13),
     ] {
-        let row = bench.json(&[&porep[..], &["--porep-feature", feature]].concat());
+        let row = bench.synth("porep", &["--check", "--porep-feature", feature]);
         assert_eq!(row["partitions"], partitions, "{feature}");
     }
-    bench.fails(2, &[&porep[..], &["--porep-feature", "other"]].concat());
+    bench.fails(
+        2,
+        &[&synth("porep")[..], &["--porep-feature", "other"]].concat(),
+    );
 }
 
 #[test]

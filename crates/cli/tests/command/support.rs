@@ -50,12 +50,30 @@ impl Bench {
         stderr
     }
 
+    /// Makes the payload of a synthetic 2 KiB sector in the folder `payloads`.
+    pub fn synth(&self, kind: &str, more: &[&str]) -> Value {
+        self.json(&[&synth(kind)[..], more].concat())
+    }
+
     pub fn key(&self, extension: &str) -> PathBuf {
         let entries = fs::read_dir(self.path("keys")).unwrap();
         let mut paths = entries.map(|entry| entry.unwrap().path());
         let wanted = |path: &PathBuf| path.extension().is_some_and(|e| e == extension);
         paths.find(wanted).unwrap()
     }
+}
+
+/// What makes the payload of a synthetic 2 KiB sector in the folder `payloads`.
+pub fn synth(kind: &str) -> [&str; 7] {
+    [
+        "synth",
+        "--kind",
+        kind,
+        "--sector-size",
+        "2KiB",
+        "--out",
+        "payloads",
+    ]
 }
 
 /// Flips the lowest bit of a byte of a file.
@@ -71,16 +89,7 @@ pub const PAYLOAD: &str = "payloads/wpost-2k.json";
 /// A bench with a payload, a key and a proof.
 pub fn proved() -> Bench {
     let bench = Bench::new();
-    let args = [
-        "synth",
-        "--kind",
-        "window-post",
-        "--sector-size",
-        "2KiB",
-        "--out",
-        "payloads",
-    ];
-    let made = bench.json(&[&args[..], &["--check"]].concat());
+    let made = bench.synth("window-post", &["--check"]);
     assert_eq!(made["circuit"], "wpost-2k");
     let key = bench.json(&[&["keygen"], &CIRCUIT[..]].concat());
     assert!(key["params_bytes"].as_u64().unwrap() > 11_000_000);

@@ -1,5 +1,7 @@
 //! The quadratic arithmetic program of a circuit, evaluated at tau.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cuzk_curve::Fr;
 use cuzk_r1cs::{Column, CompactR1cs, Matrix, R1csError, Term};
 use ff::{Field, PrimeField};
@@ -8,8 +10,12 @@ use rayon::prelude::*;
 use super::{ToxicWaste, wipe};
 use crate::Groth16Error;
 
-/// Rows whose Lagrange coefficients are computed at a time.
-const PIECE_ROWS: usize = 1 << 16;
+mod partial;
+
+use partial::Partial;
+
+/// Rows that a task adds up.
+const PIECE_ROWS: usize = 1 << 15;
 /// Elements that are inverted together.
 const INVERTED: usize = 1024;
 
@@ -49,16 +55,7 @@ impl Qap {
     pub fn evaluate(r1cs: &CompactR1cs, toxic: &ToxicWaste) -> Result<Self, Groth16Error> {
         let lagrange = Lagrange::new(r1cs.shape.domain(), toxic.tau)?;
         let shape = r1cs.shape;
-        let mut sums = [(); 3].map(|()| vec![Fr::ZERO; shape.inputs + shape.aux]);
-        for first in (0..shape.constraints).step_by(PIECE_ROWS) {
-            let rows = first..shape.constraints.min(first + PIECE_ROWS);
-            let values = lagrange.coefficients(rows.start, rows.end);
-            Matrix::ALL
-                .into_par_iter()
-                .zip(&mut sums)
-                .try_for_each(|(matrix, sums)| add_rows(r1cs, matrix, first, &values, sums))?;
-        }
-        let [mut a, b, mut external] = sums;
+        let [mut a, b, mut external] = column_sums(r1cs, &lagrange)?;
         let input_rows = lagrange.coefficients(shape.constraints, shape.rows());
         for (sum, value) in a.iter_mut().zip(&input_rows) {
             *sum += value;
@@ -199,17 +196,44 @@ fn invert_all(values: &mut [Fr]) {
     }
 }
 
-/// Adds coefficient times `values[i]` to the sum of each term's variable, for each row `first + i` of a matrix.
+/// For each matrix and each variable, inputs first: the sum over the rows of Lagrange coefficient times entry.
+fn column_sums(r1cs: &CompactR1cs, lagrange: &Lagrange) -> Result<[Vec<Fr>; 3], R1csError> {
+    let constraints = r1cs.shape.constraints;
+    let columns = r1cs.shape.inputs + r1cs.shape.aux;
+    let sums = Matrix::ALL.map(|_| Mutex::new(cuzk_curve::zeros(columns)));
+    let pieces = 0..constraints.div_ceil(PIECE_ROWS);
+    pieces.into_par_iter().try_for_each_init(
+        || Partial::new(columns),
+        |partial, piece| {
+            let first = piece * PIECE_ROWS;
+            let end = constraints.min(first + PIECE_ROWS);
+            let values = lagrange.coefficients(first, end);
+            let mut matrices = Matrix::ALL.into_iter().zip(&sums);
+            matrices.try_for_each(|(matrix, sums)| {
+                add_rows(r1cs, matrix, first, &values, partial, sums)
+            })
+        },
+    )?;
+    Ok(sums.map(|sums| sums.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}
+
+fn lock(sums: &Mutex<Vec<Fr>>) -> MutexGuard<'_, Vec<Fr>> {
+    sums.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds coefficient times `values[i]` to the sum of each term's variable, for each row `first + i` of a matrix, by way of
+/// a task's own sums.
 fn add_rows(
     r1cs: &CompactR1cs,
     matrix: Matrix,
     first: usize,
     values: &[Fr],
-    sums: &mut [Fr],
+    partial: &mut Partial,
+    sums: &Mutex<Vec<Fr>>,
 ) -> Result<(), R1csError> {
-    let (inputs, aux) = sums.split_at_mut(r1cs.shape.inputs);
-    let mut values = values.iter();
+    let inputs = r1cs.shape.inputs;
     let rows = first..first + values.len();
+    let mut values = values.iter();
     r1cs.matrices.for_each_row(matrix, rows, |row| {
         let Some(value) = values.next() else {
             return Ok(());
@@ -219,16 +243,21 @@ fn add_rows(
             coefficient,
         } in row
         {
-            let sum = match column {
-                Column::Dense(input) => &mut inputs[input as usize],
-                Column::Sparse(variable) => &mut aux[variable as usize],
-            };
+            let sum = partial.sum(match column {
+                Column::Dense(input) => input as usize,
+                Column::Sparse(variable) => inputs + variable as usize,
+            });
             match coefficient {
                 CompactR1cs::ONE => *sum += value,
                 CompactR1cs::MINUS_ONE => *sum -= value,
                 other => *sum += r1cs.coefficients[other as usize] * value,
             }
         }
+        if partial.is_large() {
+            partial.add_to(&mut lock(sums));
+        }
         Ok(())
-    })
+    })?;
+    partial.add_to(&mut lock(sums));
+    Ok(())
 }

@@ -163,18 +163,6 @@ impl Template {
         }
         Ok(())
     }
-
-    /// Whether two templates are the same block: equal rows and calls in the same order.
-    pub fn same(&self, other: &Self) -> bool {
-        (self.slots, self.aux, self.rows) == (other.slots, other.aux, other.rows)
-            && self.items == other.items
-            && self.arguments == other.arguments
-            && self
-                .own
-                .iter()
-                .zip(&other.own)
-                .all(|(a, b)| a.bytes()[..] == b.bytes()[..])
-    }
 }
 
 /// Writes a template part by part.
@@ -203,6 +191,43 @@ impl TemplateWriter {
     /// Number of rows so far, those of calls among them.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Forgets all parts and keeps the room.
+    pub fn clear(&mut self) {
+        self.own.iter_mut().for_each(RowsWriter::clear);
+        self.items.clear();
+        self.arguments.clear();
+        self.rows = 0;
+        self.runs = 0;
+    }
+
+    /// The parts so far, in order.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The arguments of all calls so far.
+    pub fn arguments(&self) -> &[Column] {
+        &self.arguments
+    }
+
+    /// The encoding of the own rows of one matrix so far.
+    pub fn bytes(&self, matrix: Matrix) -> &[u8] {
+        self.own[matrix as usize].bytes()
+    }
+
+    /// Whether what was written, with this many slots and aux variables, is that template: equal rows and calls in the
+    /// same order.
+    pub fn equals(&self, template: &Template, slots: u32, aux: u32) -> bool {
+        (slots, aux, self.rows) == (template.slots, template.aux, template.rows as usize)
+            && self.items == template.items
+            && self.arguments == template.arguments
+            && self
+                .own
+                .iter()
+                .zip(&template.own)
+                .all(|(written, own)| written.bytes() == &own.bytes()[..])
     }
 
     /// Appends a row: the terms of A, B and C.

@@ -3,7 +3,7 @@
 use super::Matrices;
 use super::template::{ItemKind, Template};
 use crate::rows::OwnReader;
-use crate::{Bitmap, Column, Matrix, R1csError};
+use crate::{Bitmap, Column, Matrix, R1csError, RunBitmap};
 
 /// Which of a template's variables occur in its rows, those of its calls among them.
 struct Touched {
@@ -96,7 +96,7 @@ impl Matrices {
     /// called with.
     pub fn with_differences<E>(
         &self,
-        mut next: impl FnMut(usize) -> Result<Bitmap, E>,
+        mut next: impl FnMut(usize) -> Result<RunBitmap, E>,
     ) -> Result<Bitmap, E> {
         let mut found: Vec<Option<Bitmap>> = Vec::new();
         for (template, &occurrences) in self.templates.iter().zip(&self.occurrences) {
@@ -104,13 +104,13 @@ impl Matrices {
                 0 | 1 => None,
                 _ => {
                     let mut bits = from_calls(template, &found);
-                    bits.flip(&next(template.aux as usize)?);
+                    next(template.aux as usize)?.flip(&mut bits);
                     Some(bits)
                 }
             });
         }
         let mut whole = self.repeated_bits(&found);
-        whole.flip(&next(whole.len())?);
+        next(whole.len())?.flip(&mut whole);
         Ok(whole)
     }
 

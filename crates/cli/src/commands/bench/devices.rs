@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::args::{BackendArgs, ParamsFolder, PceFolder};
 use crate::backend::{self, BackendChoice};
 use crate::console::Console;
-use crate::engine::cuda_devices;
+use crate::engine::{cuda_devices, cuda_halves};
 use crate::failure::{USAGE, failure};
 use crate::{circuits, footprints, places};
 
@@ -40,7 +40,8 @@ With two devices or more the same load is run again while the last device fails 
 on: it goes out of service, no job may be lost, and it must come back once it works again.
 
 Every proof is verified by the engine and once more by this command, outside the measured time. --faults goes through a
-matrix of faults in place of all that: each kind at each step of a proof, once and without end.
+matrix of faults in place of all that: each kind at each step of a proof, once and without end, on two devices or on the
+halves of one GPU.
 
 Keys must be there (`cuzk keygen`), but for the toy circuit, which simulated devices prove by default.
 
@@ -141,7 +142,10 @@ pub fn run(args: &Devices, console: &Console) -> anyhow::Result<()> {
         return Err(failure(USAGE, advice));
     }
     let memory = args.backend.device_memory.map(|bytes| bytes.0);
-    let devices = cuda_devices(&ordinals, args.lanes, memory)?;
+    let devices = match ordinals[..] {
+        [only] if args.faults => cuda_halves(only, args.lanes, memory)?,
+        _ => cuda_devices(&ordinals, args.lanes, memory)?,
+    };
     let load = Load::of(args, footprints::on_gpus(&devices));
     let name = BackendChoice::cuda(ordinals).to_string();
     measure(name, &wrapped(devices), &load, args, console)

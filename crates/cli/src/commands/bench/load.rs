@@ -183,8 +183,27 @@ pub async fn preload(
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    /// A call that waited a second in the queue, two for its witness and three on a device.
+    pub fn sample(
+        circuit: &'static str,
+        due_s: f64,
+        latency_s: f64,
+        error: Option<&str>,
+    ) -> Sample {
+        Sample {
+            circuit,
+            due_s,
+            latency_s,
+            queue_s: 1.0,
+            key_s: 0.0,
+            witness_s: 2.0,
+            device_s: 3.0,
+            error: error.map(str::to_owned),
+        }
+    }
 
     #[test]
     fn calls_at_a_rate_have_their_times() {

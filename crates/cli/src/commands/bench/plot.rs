@@ -152,19 +152,7 @@ fn mark(out: &mut String, frame: &Frame, sample: &Sample, colour: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sample(circuit: &'static str, due_s: f64, latency_s: f64, error: Option<&str>) -> Sample {
-        Sample {
-            circuit,
-            due_s,
-            latency_s,
-            queue_s: 0.0,
-            key_s: 0.0,
-            witness_s: 0.0,
-            device_s: 0.0,
-            error: error.map(str::to_owned),
-        }
-    }
+    use crate::commands::bench::load::tests::sample;
 
     #[test]
     fn axes_end_at_round_numbers() {

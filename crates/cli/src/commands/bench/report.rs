@@ -171,19 +171,7 @@ fn cells((circuit, row): (&&'static str, &Row)) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sample(circuit: &'static str, due_s: f64, latency_s: f64, error: Option<&str>) -> Sample {
-        Sample {
-            circuit,
-            due_s,
-            latency_s,
-            queue_s: 1.0,
-            key_s: 0.0,
-            witness_s: 2.0,
-            device_s: 3.0,
-            error: error.map(str::to_owned),
-        }
-    }
+    use crate::commands::bench::load::tests::sample;
 
     #[test]
     fn percentiles_are_values_of_the_list() {

@@ -16,8 +16,8 @@ use super::subject::Subject;
 
 /// Partitions of a job that two devices share.
 const PARTITIONS: usize = 4;
-/// A device hangs when it takes so many times what a job took.
-const STALL_FACTOR: u32 = 20;
+/// A device hangs when it takes so many times what a job took, or what bringing the key to all devices took.
+const STALL_FACTOR: u32 = 5;
 /// And at least this long.
 const STALL: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_millis(50);
@@ -45,6 +45,22 @@ struct Matrix<'a, B: Backend + Clone> {
     subject: &'a Subject,
     fleet: &'a [Member<B>],
     engine: Engine<SimulatedBackend<B>>,
+    /// How long it took to bring the key to all devices, and then to do a job.
+    times: [Duration; 2],
+    /// What is in use with the key on all devices and no job.
+    resident: InUse,
+}
+
+/// Bytes that are reserved on the host and on all devices, and those that the devices hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct InUse {
+    host: u64,
+    devices: Vec<(u64, u64)>,
+}
+
+/// Whether a fault at this step needs an empty device to happen.
+fn is_load(step: Step) -> bool {
+    matches!(step, Step::LoadMatrices | Step::LoadPoints)
 }
 
 /// Goes through all cases on the first two devices.
@@ -70,13 +86,10 @@ pub fn matrix<B: Backend + Clone>(
         .flat_map(|step| [(step, Fault::Error), (step, Fault::OutOfMemory)])
         .chain(WITH_RESULTS.map(|step| (step, Fault::WrongResult)));
     let what = |case: &dyn std::fmt::Debug| format!("{}: {case:?}", subject.name);
-    let mut took = Duration::ZERO;
     for case in cases {
         console.step(&what(&case), |_| matrix.is_made_good(case, 1))?;
         console.step(&what(&case), |_| matrix.fails_everywhere(case))?;
-        let clock = Instant::now();
         matrix.next_passes()?;
-        took = took.max(clock.elapsed());
         count.made_good += 1;
         count.failed += 1;
     }
@@ -84,9 +97,10 @@ pub fn matrix<B: Backend + Clone>(
         matrix.is_made_good((step, Fault::Slow(SLOW)), 0)?;
         count.slow += 1;
     }
+    matrix.empty()?;
+    let [load, job] = matrix.times.map(|time| STALL.max(time * STALL_FACTOR));
     drop(matrix);
-    config.stall_after = STALL.max(took * STALL_FACTOR);
-    config.load_stall_after = config.stall_after;
+    (config.load_stall_after, config.stall_after) = (load, job);
     let matrix = Matrix::new(subject, fleet, config)?;
     for step in HANGING {
         console.step(&what(&(step, Fault::Hang)), |_| matrix.hangs(step))?;
@@ -100,12 +114,34 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
     fn new(subject: &'a Subject, fleet: &'a [Member<B>], config: Config) -> anyhow::Result<Self> {
         let devices = fleet.iter().map(|member| member.device.clone()).collect();
         let engine = Engine::new(config, devices, subject.source.clone())?;
-        preload(&engine, subject)?;
-        Ok(Self {
+        let mut matrix = Self {
             subject,
             fleet,
             engine,
-        })
+            times: [Duration::ZERO; 2],
+            resident: InUse {
+                host: 0,
+                devices: Vec::new(),
+            },
+        };
+        let clock = Instant::now();
+        preload(&matrix.engine, subject)?;
+        matrix.times[0] = clock.elapsed();
+        matrix.resident = matrix.in_use(&matrix.engine.status());
+        let clock = Instant::now();
+        matrix.passes(&"before the faults")?;
+        matrix.times[1] = clock.elapsed();
+        Ok(matrix)
+    }
+
+    fn in_use(&self, status: &Status) -> InUse {
+        let devices = status.devices.iter().zip(self.fleet);
+        let devices = devices
+            .map(|(status, member)| (status.reserved_bytes, member.faults.report().used_bytes));
+        InUse {
+            host: status.host_reserved_bytes,
+            devices: devices.collect(),
+        }
     }
 
     /// A job on both devices, all of whose proofs are valid.
@@ -128,10 +164,19 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
 
     /// Makes a fault in loading happen: nothing is loaded then.
     fn prepare(&self, step: Step) -> anyhow::Result<()> {
-        if matches!(step, Step::LoadMatrices | Step::LoadPoints) {
+        if is_load(step) {
             return self.empty();
         }
         preload(&self.engine, self.subject)
+    }
+
+    /// Sees that nothing but the key is left. It stays, unless it is what went wrong: it can take seconds to come back.
+    fn settled(&self, step: Step) -> anyhow::Result<()> {
+        if is_load(step) {
+            return self.empty();
+        }
+        let only_the_key = |status: &Status| self.in_use(status) == self.resident;
+        wait_until(&self.engine, "memory to come back", only_the_key).map(drop)
     }
 
     /// Evicts the key and sees that nothing is left, neither reserved nor in the devices' memory.
@@ -139,9 +184,8 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
         self.engine.evict(&self.subject.name);
         wait_until(&self.engine, "memory to come back", |status| {
             self.engine.evict(&self.subject.name);
-            let free = status.devices.iter().all(|d| d.reserved_bytes == 0);
-            let used = self.fleet.iter().map(|m| m.faults.report().used_bytes);
-            free && status.host_reserved_bytes == 0 && used.sum::<u64>() == 0
+            let InUse { host, devices } = self.in_use(status);
+            host == 0 && devices.iter().all(|&bytes| bytes == (0, 0))
         })?;
         Ok(())
     }
@@ -163,7 +207,7 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
             "{case:?}: wanted {wanted} faults, found {found}"
         );
         self.fleet[0].faults.heal();
-        self.empty()
+        self.settled(step)
     }
 
     /// All devices do it at every try.
@@ -180,7 +224,7 @@ impl<'a, B: Backend + Clone> Matrix<'a, B> {
             Outcome::Failed(why) if why.partition == Some(0) && why.device.is_some() => {}
             other => anyhow::bail!("{case:?}: wanted a failure with its device, found: {other}"),
         }
-        self.empty()
+        self.settled(step)
     }
 
     /// The first device hangs, and is healed after it was given up.
