@@ -5,7 +5,7 @@ use cuzk_r1cs::{CompactR1cs, Density, R1csError, VariableSet};
 
 use crate::memory::Element;
 use crate::msm::{Plan, sums, workspace};
-use crate::residency::extras_of;
+use crate::residency::{extras_of, streaming_bytes};
 
 /// Vectors of the domain that a proof has at a time before the first multiplication: a, b, the transforms' scratch and the
 /// quotient. One is left then.
@@ -44,9 +44,16 @@ pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1
     let scalar = size_of::<Element>();
     let packed = slots * scalar + shape.aux / 8;
     let vector = domain * scalar;
+    let (all, half) = (r1cs.matrices.size_bytes() + key, memory / 2);
+    let parts = if all > half {
+        streaming_bytes(memory)
+    } else {
+        0
+    };
+    let multiplication = vector + workspace.unwrap_or(0) + parts;
     Ok(DeviceBytes {
-        resident: (r1cs.matrices.size_bytes() + key).min(memory / 2),
-        work: 2 * packed + (VECTORS * vector).max(vector + workspace.unwrap_or(0)),
+        resident: all.min(half),
+        work: 2 * packed + (VECTORS * vector).max(multiplication),
     })
 }
 
@@ -122,5 +129,18 @@ mod tests {
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let found = device_bytes(pce.r1cs(), 100).unwrap();
         assert_eq!(found.resident, 50);
+    }
+
+    #[test]
+    fn what_is_streamed_takes_its_parts() {
+        let pce = Pce::record(Cubic { x: None }).unwrap();
+        let of = |memory| device_bytes(pce.r1cs(), memory).unwrap();
+        let fits = 2 * of(1 << 30).resident;
+        let (resident, streamed) = (of(fits), of(fits - 2));
+        assert_eq!(resident.resident, streamed.resident + 1);
+        // A sixth of the memory may be a byte less, too.
+        let parts = streamed.work - resident.work;
+        assert!(parts.abs_diff(streaming_bytes(fits - 2)) <= 1, "{parts}");
+        assert!(parts > 2 * fits / 33);
     }
 }

@@ -42,6 +42,13 @@ pub(crate) fn part_bytes(memory: (usize, usize), bytes: usize) -> Option<usize> 
     (bytes > room(memory)).then(|| MAX_PART.min(memory.1 / PART_OF_BUDGET))
 }
 
+/// Bytes of the parts that a lane has at a time, where anything is streamed: two, and the scalars of one.
+pub(crate) fn streaming_bytes(budget: usize) -> usize {
+    let part = MAX_PART.min(budget / PART_OF_BUDGET);
+    // A point takes three times what a scalar does, or six times.
+    2 * part + part / 3
+}
+
 /// Bytes that tables may take beside points of `point_bytes`.
 fn spare((available, limit): (usize, usize), point_bytes: usize) -> usize {
     let left = room((available, limit)).saturating_sub(point_bytes);
