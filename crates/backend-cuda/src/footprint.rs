@@ -67,8 +67,8 @@ fn field_points(variables: &VariableSet, r1cs: &CompactR1cs) -> usize {
 
 /// What a section of a key takes.
 struct Section {
-    /// The points that are multiplied by scalars and their tables, and the sums of those that bits select, which take a
-    /// number each besides.
+    /// The points that are multiplied by scalars and their tables, and the sums of those that bits select. Each point of a
+    /// query takes a number besides: its variable or its slot.
     resident: usize,
     /// Its multiplication.
     workspace: usize,
@@ -81,7 +81,7 @@ impl Section {
         let points = scalars * plan.tables as usize + sums(bits, extras.cluster);
         let selected = bits.div_ceil(extras.cluster as usize);
         Self {
-            resident: points * G::UNCOMPRESSED_BYTES + bits * size_of::<u32>(),
+            resident: points * G::UNCOMPRESSED_BYTES + (scalars + bits) * size_of::<u32>(),
             workspace: workspace::<G>(plan, scalars, selected, memory),
         }
     }
@@ -105,9 +105,8 @@ mod tests {
         let b = density.b().len();
         let g1 = 7 + shape.aux + shape.inputs + density.a_aux.count_ones() + b;
         let matrices = pce.r1cs().matrices.size_bytes();
-        let points = 96 * g1 + 192 * b;
-        // All of its variables are of the field class, so that none has a number.
-        assert_eq!(found.resident, matrices + points);
+        let (points, numbers) = (96 * g1 + 192 * b, 4 * (g1 + b));
+        assert_eq!(found.resident, matrices + points + numbers);
         assert!(found.work >= VECTORS * 8 * 32);
     }
 
@@ -117,8 +116,8 @@ mod tests {
         let alone = points * 96;
         let of = |memory, scalars, bits| Section::of::<G1>(memory, (scalars, bits));
         assert!(of(1 << 40, points, 0).resident > 8 * alone);
-        assert_eq!(of(2 * alone, points, 0).resident, alone);
         let numbers = points * 4;
+        assert_eq!(of(2 * alone, points, 0).resident, alone + numbers);
         let sums = |memory| of(memory, 0, points).resident - numbers;
         assert_eq!(sums(1 << 40), alone / 4 * 15);
         assert_eq!(sums(8 * alone), alone / 2 * 3);
