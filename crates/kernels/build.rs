@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built");
-    println!("cargo::rerun-if-changed={}", built.display());
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    let built = sources.join("built");
+    // A file that is absent counts as changed, each time: until there is that folder, it is the one around it that changes.
+    let watched = if built.is_dir() { &built } else { &sources };
+    println!("cargo::rerun-if-changed={}", watched.display());
     println!("cargo::rustc-check-cfg=cfg(kernels_built)");
     let manifest = built.join("manifest.json");
     if manifest.is_file() {
