@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use cuzk_curve::{Fr, limbs};
+use cuzk_curve::{Fr, montgomery_limbs};
 use cuzk_r1cs::ColumnHasher;
 use ff::Field;
 
@@ -50,7 +50,10 @@ impl Coefficients {
 
     fn insert(&mut self, value: Fr) -> u32 {
         let next = self.values.len() as u32;
-        let index = *self.index.entry(Key(limbs(&value))).or_insert(next);
+        let index = *self
+            .index
+            .entry(Key(montgomery_limbs(&value)))
+            .or_insert(next);
         if index == next {
             self.values.push(value);
         }

@@ -29,7 +29,7 @@ pub fn zeros(len: usize) -> Vec<Fr> {
 
 /// A scalar's limbs in Montgomery form, the least significant first: equal exactly where the scalars are, and free.
 #[inline]
-pub fn limbs(value: &Fr) -> [u64; 4] {
+pub fn montgomery_limbs(value: &Fr) -> [u64; 4] {
     blst::blst_fr::from(*value).l
 }
 
@@ -57,7 +57,7 @@ mod tests {
             0x998c_4fef_ecbc_4ff5,
             0x1824_b159_acc5_056f,
         ];
-        assert_eq!(limbs(&Fr::ONE), one);
-        assert_eq!(limbs(&Fr::ZERO), [0; 4]);
+        assert_eq!(montgomery_limbs(&Fr::ONE), one);
+        assert_eq!(montgomery_limbs(&Fr::ZERO), [0; 4]);
     }
 }

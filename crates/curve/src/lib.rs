@@ -18,6 +18,6 @@ pub use blstrs::{
 };
 pub use bytes::{Bytes, EncodedPoints};
 pub use field::{Fq, Fq2};
-pub use fr::{limbs, zeros};
+pub use fr::{montgomery_limbs, zeros};
 pub use group::{G1, G2, Group};
 pub use pages::{large_pages, room_on_large_pages, zero_words};
