@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use cuzk_backend::{Backend, BackendError, Evaluations, FixedBase, Msm, Ntt, Transform, Vectors};
-use cuzk_curve::{EncodedPoints, Fr, Group};
-use cuzk_r1cs::{CompactR1cs, PackedWitness, RankedBitmap, VariableSet};
+use cuzk_curve::{EncodedPoints, Fr, Group, room_on_large_pages};
+use cuzk_r1cs::{Classes, PackedWitness, RankedBitmap, RowVector, VariableSet};
+use ff::Field;
 
 use crate::{fixed_base, msm, ntt};
 
@@ -30,6 +31,16 @@ impl Vectors for CpuBackend {
     type Vector = Vec<Fr>;
 
     fn upload(&self, values: Vec<Fr>) -> Result<Vec<Fr>, BackendError> {
+        Ok(values)
+    }
+
+    fn upload_rows(&self, rows: &RowVector, len: usize) -> Result<Vec<Fr>, BackendError> {
+        if rows.len() > len {
+            length("rows of a domain", len, rows.len())?;
+        }
+        let mut values = room_on_large_pages(len);
+        rows.parts().for_each(|part| values.extend_from_slice(part));
+        values.resize(len, Fr::ZERO);
         Ok(values)
     }
 
@@ -73,13 +84,13 @@ impl Msm for CpuBackend {
         &self,
         points: EncodedPoints<G>,
         variables: Arc<VariableSet>,
-        r1cs: &CompactR1cs,
+        classes: Classes<'_>,
     ) -> Result<Query<G>, BackendError> {
         length("points of a query", variables.len(), points.len())?;
         Ok(Query {
             points,
             variables,
-            field_class: r1cs.field_class.clone(),
+            field_class: classes.field.clone(),
         })
     }
 

@@ -186,8 +186,12 @@ fn selections(backend: &CudaBackend, log_size: u32, neighbours: u32, check: bool
     let witness = Assignment::new(vec![Fr::ONE], values.iter().copied()).pack(&r1cs)?;
     let points = encoded::<G1>(backend, count)?;
     let clock = Instant::now();
-    let query =
-        backend.load_query_with_clusters::<G1>(points.clone(), &variables, &r1cs, neighbours)?;
+    let query = backend.load_query_with_clusters::<G1>(
+        points.clone(),
+        &variables,
+        r1cs.classes(),
+        neighbours,
+    )?;
     let load = clock.elapsed().as_secs_f64();
     let witness = backend.load_witness(Arc::new(witness))?;
     let mut found = None;

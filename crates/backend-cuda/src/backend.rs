@@ -5,8 +5,10 @@ use std::sync::Arc;
 use cuzk_backend::{Backend, BackendError, Vectors};
 use cuzk_curve::Fr;
 use cuzk_gpu::{Device, GpuError, Stream};
+use cuzk_r1cs::RowVector;
 
 use crate::error::failure;
+use crate::mat_vec::length;
 use crate::memory::{Vector, elements, elements_mut};
 use crate::ntt::Roots;
 use crate::{OpenError, fit};
@@ -87,6 +89,22 @@ impl Vectors for CudaBackend {
             .upload(elements(&values))
             .map(Vector)
             .map_err(failure)
+    }
+
+    /// Part by part, each through memory of its own on the device.
+    fn upload_rows(&self, rows: &RowVector, len: usize) -> Result<Vector, BackendError> {
+        if rows.len() > len {
+            length("rows of a domain", len, rows.len())?;
+        }
+        let vector = self.stream.zeros(len).map_err(failure)?;
+        let mut place = 0;
+        for part in rows.parts() {
+            let part = self.stream.upload(elements(part)).map_err(failure)?;
+            let copied = self.stream.copy(&part, 0, &vector, place, part.len());
+            copied.map_err(failure)?;
+            place += part.len();
+        }
+        Ok(Vector(vector))
     }
 
     fn download(&self, vector: Vector) -> Result<Vec<Fr>, BackendError> {

@@ -5,7 +5,7 @@ use cuzk_r1cs::{CompactR1cs, Density, R1csError, VariableSet};
 
 use crate::memory::Element;
 use crate::msm::{Plan, sums, workspace};
-use crate::residency::{extras_of, streaming_bytes};
+use crate::residency::{extras_of, spare, streaming_bytes};
 
 /// Vectors of the domain that a proof has at a time before the first multiplication: a, b, the transforms' scratch and the
 /// quotient. One is left then.
@@ -57,6 +57,32 @@ pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1
     })
 }
 
+/// What the key of a circuit takes that is not compiled, at most, with a proof whose rows come evaluated: whatever classes its
+/// variables will have. `h`, `l`, `a` and `b` are the points of the key's sections, `inputs` the circuit's.
+pub fn device_bytes_of_key([h, l, a, b]: [usize; 4], inputs: usize, memory: usize) -> DeviceBytes {
+    let sections = [
+        Section::at_most::<G1>(memory, h),
+        Section::at_most::<G1>(memory, l),
+        Section::at_most::<G1>(memory, a),
+        Section::at_most::<G1>(memory, b),
+        Section::at_most::<G2>(memory, b),
+    ];
+    let key: usize = sections.iter().map(|section| section.resident).sum();
+    let workspace = sections.iter().map(|section| section.workspace).max();
+    let (scalar, half) = (size_of::<Element>(), memory / 2);
+    let (packed, vector) = ((inputs + l) * scalar + l / 8, (h + 1) * scalar);
+    let parts = if key > half {
+        streaming_bytes(memory)
+    } else {
+        0
+    };
+    let multiplication = vector + workspace.unwrap_or(0) + parts;
+    DeviceBytes {
+        resident: key.min(half),
+        work: 2 * packed + (VECTORS * vector).max(multiplication),
+    }
+}
+
 /// The points of a query that are multiplied by scalars: those of inputs and of the field class.
 fn field_points(variables: &VariableSet, r1cs: &CompactR1cs) -> usize {
     let class = r1cs.field_class.bits().words();
@@ -75,6 +101,19 @@ struct Section {
 }
 
 impl Section {
+    /// Of so many points, whichever of them are multiplied by scalars.
+    fn at_most<G: Group>(memory: usize, points: usize) -> Self {
+        let (scalars, bits) = (
+            Self::of::<G>(memory, (points, 0)),
+            Self::of::<G>(memory, (0, points)),
+        );
+        let bytes = points * (G::UNCOMPRESSED_BYTES + size_of::<u32>());
+        Self {
+            resident: bytes + spare((memory, memory), points * G::UNCOMPRESSED_BYTES),
+            workspace: scalars.workspace + bits.workspace,
+        }
+    }
+
     fn of<G: Group>(memory: usize, (scalars, bits): (usize, usize)) -> Self {
         let extras = extras_of::<G>((memory, memory), scalars, bits, None);
         let plan = Plan::new(scalars, extras.tables);
@@ -128,6 +167,39 @@ mod tests {
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let found = device_bytes(pce.r1cs(), 100).unwrap();
         assert_eq!(found.resident, 50);
+    }
+
+    /// Whatever the classes, a key takes no more than is said before they are known.
+    #[test]
+    fn keys_of_unknown_classes_take_at_most_what_is_said() {
+        let inputs = 3;
+        for log_points in [4, 11, 20, 24] {
+            let points = 1usize << log_points;
+            for memory in [100 * points, 1000 * points, 1 << 37] {
+                let most =
+                    device_bytes_of_key([points - 1, points, points, points], inputs, memory);
+                for share in [0, 1, 7, 16] {
+                    let by_class = (points * share / 16, points - points * share / 16);
+                    let sections = [
+                        Section::of::<G1>(memory, (points - 1, 0)),
+                        Section::of::<G1>(memory, by_class),
+                        Section::of::<G1>(memory, by_class),
+                        Section::of::<G1>(memory, by_class),
+                        Section::of::<G2>(memory, by_class),
+                    ];
+                    let resident: usize = sections.iter().map(|s| s.resident).sum();
+                    assert!(
+                        resident.min(memory / 2) <= most.resident,
+                        "{points} {share}"
+                    );
+                    let work = sections.iter().map(|s| s.workspace).max().unwrap();
+                    assert!(
+                        32 * points + work <= most.work,
+                        "{points} {share} of {memory}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use cuzk_kernels::NotBuilt;
 pub use cuzk_lease::{DeviceLease, Leases, PciBusId};
 pub use error::OpenError;
 pub use fit::{Fit, Survey, built, survey};
-pub use footprint::{DeviceBytes, device_bytes};
+pub use footprint::{DeviceBytes, device_bytes, device_bytes_of_key};
 pub use lanes::open_lanes;
 pub use mat_vec::{Matrices, Witness};
 pub use memory::Vector;

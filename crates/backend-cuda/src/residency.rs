@@ -50,7 +50,7 @@ pub(crate) fn streaming_bytes(budget: usize) -> usize {
 }
 
 /// Bytes that tables may take beside points of `point_bytes`.
-fn spare((available, limit): (usize, usize), point_bytes: usize) -> usize {
+pub(crate) fn spare((available, limit): (usize, usize), point_bytes: usize) -> usize {
     let left = room((available, limit)).saturating_sub(point_bytes);
     left.min(available / TABLE_MEMORY)
 }

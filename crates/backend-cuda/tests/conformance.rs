@@ -326,12 +326,17 @@ fn queries_are_the_cpus<G: Group>(backend: &CudaBackend, pce: &Pce, packed: &Arc
         let points = backend.fixed_base::<G>(&base, &scalars(set.len(), 4));
         let encoded = EncodedPoints::<G>::encode(&points.unwrap());
         let set = Arc::new(set);
-        let loaded = CpuBackend.load_query::<G>(encoded.clone(), Arc::clone(&set), pce.r1cs());
+        let loaded =
+            CpuBackend.load_query::<G>(encoded.clone(), Arc::clone(&set), pce.r1cs().classes());
         let wanted = CpuBackend.msm_query::<G>(&loaded.unwrap(), &on_cpu);
         let wanted = wanted.unwrap();
         for largest in [1, 2, 4] {
-            let loaded =
-                backend.load_query_with_clusters::<G>(encoded.clone(), &set, pce.r1cs(), largest);
+            let loaded = backend.load_query_with_clusters::<G>(
+                encoded.clone(),
+                &set,
+                pce.r1cs().classes(),
+                largest,
+            );
             let found = backend.msm_query::<G>(&loaded.unwrap(), &witness).unwrap();
             let aux = pce.shape.aux;
             assert!(found == wanted, "{} of {aux}, sums of {largest}", G::NAME);

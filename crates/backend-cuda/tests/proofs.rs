@@ -4,11 +4,13 @@
 use cuzk_backend::Backend;
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_backend_cuda::CudaBackend;
+use cuzk_cs_witness::SynthesisCS;
 use cuzk_curve::Fr;
 use cuzk_groth16::keygen::{ToxicWaste, in_memory_with};
 use cuzk_groth16::{Blinding, Prover};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
+use cuzk_r1cs::synthesize;
 use cuzk_testing::circuits::{Step, StepCircuit};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -71,5 +73,13 @@ fn proofs_and_keys_are_the_cpus() {
         for _ in 0..50 {
             assert!(prove(&prover, &circuit) == wanted, "{steps} steps");
         }
+        let mut cs = SynthesisCS::default();
+        synthesize(circuit.clone(), &mut cs).unwrap();
+        let synthesis = cs.finish().unwrap();
+        let outline = synthesis.outline();
+        let prover = Prover::without_matrices(backend.clone(), &outline, &keys[0]).unwrap();
+        let witness = synthesis.pack(&outline).unwrap();
+        let found = prover.start(witness, blinding()).unwrap().finish().unwrap();
+        assert!(found.to_bytes() == wanted, "{steps} steps, synthesised");
     }
 }

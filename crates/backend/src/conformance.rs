@@ -14,7 +14,10 @@
 use std::sync::Arc;
 
 use cuzk_curve::{EncodedPoints, Fr, G1, G2, Group};
-use cuzk_r1cs::{Column, CompactR1cs, Matrix, PackedWitness, R1csError, VariableSet};
+use cuzk_r1cs::{
+    Assignment, Bitmap, Classes, Column, CompactR1cs, Density, Matrix, PackedWitness, R1csError,
+    RankedBitmap, RowVector, Value, VariableSet,
+};
 use ff::{Field, PrimeField};
 use group::prime::PrimeCurveAffine;
 use group::{Curve, Group as _};
@@ -304,7 +307,8 @@ fn multiplications<B: Backend, G: Group>(
     Ok(())
 }
 
-/// Checks the matrix-vector product of a circuit and the sums over its variables, for one witness.
+/// Checks the matrix-vector product of a circuit and the sums over its variables, for one witness: with the circuit's
+/// classes, and with those of the witness's values and its rows evaluated, as a synthesis without matrices has them.
 pub fn matrices<B: Backend>(
     backend: &B,
     r1cs: &Arc<CompactR1cs>,
@@ -326,10 +330,66 @@ pub fn matrices<B: Backend>(
         let values = padded(r1cs, matrix, witness, input_rows).map_err(BackendError::from);
         values.map_err(failed("mat_vec", size))
     };
-    equal("mat_vec", size, "A", (a, wanted(Matrix::A, true)?))?;
-    equal("mat_vec", size, "B", (b, wanted(Matrix::B, false)?))?;
-    queries::<B, G1>(backend, r1cs, witness, rng)?;
-    queries::<B, G2>(backend, r1cs, witness, rng)
+    let rows = [wanted(Matrix::A, true)?, wanted(Matrix::B, false)?];
+    equal("mat_vec", size, "A", (&a, &rows[0]))?;
+    equal("mat_vec", size, "B", (&b, &rows[1]))?;
+    for values in &rows {
+        uploaded_rows(backend, values, r1cs.shape.constraints)?;
+    }
+    let density = r1cs.density();
+    let density = density.map_err(|e| failed("density", r1cs.shape.aux)(e.into()))?;
+    queries::<B, G1>(backend, r1cs.classes(), &density, witness, rng)?;
+    queries::<B, G2>(backend, r1cs.classes(), &density, witness, rng)?;
+    let (assignment, field) = by_values(r1cs, witness);
+    let classes = Classes {
+        shape: r1cs.shape,
+        field: &field,
+    };
+    let packed = assignment.pack_by(classes);
+    let packed = packed.map_err(|e| failed("pack_by", r1cs.shape.aux)(e.into()))?;
+    let packed = Arc::new(packed);
+    queries::<B, G1>(backend, classes, &density, &packed, rng)?;
+    queries::<B, G2>(backend, classes, &density, &packed, rng)
+}
+
+/// The first rows of a vector, the others being zeros, by parts.
+fn uploaded_rows<B: Backend>(backend: &B, values: &[Fr], constraints: usize) -> Check {
+    let (operation, size) = ("upload_rows", values.len());
+    let zeros = values.iter().rev().take_while(|value| **value == Fr::ZERO);
+    let count = (size - zeros.count()).max(constraints);
+    let mut rows = RowVector::default();
+    for chunk in values[..count].chunks(count / 3 + 1) {
+        let mut part = RowVector::default();
+        chunk.iter().for_each(|value| part.push(*value));
+        rows.append(&part);
+    }
+    let found = backend.upload_rows(&rows, size);
+    let found = found.and_then(|rows| backend.download(rows));
+    let found = found.map_err(failed(operation, size))?;
+    equal(operation, size, "rows and zeros", (&found[..], values))?;
+    rows = RowVector::default();
+    (0..=size).for_each(|_| rows.push(Fr::ONE));
+    if backend.upload_rows(&rows, size).is_ok() {
+        let case = "more rows than the domain has elements";
+        return Err(Departure::Accepted { operation, case });
+    }
+    Ok(())
+}
+
+/// The assignment, and as the field class the aux variables whose values are neither 0 nor 1.
+fn by_values(r1cs: &CompactR1cs, witness: &PackedWitness) -> (Assignment, RankedBitmap) {
+    let mut field = Bitmap::zeros(r1cs.shape.aux);
+    let value = |aux: usize| witness.value(r1cs.place(Column::Sparse(aux as u32)));
+    let aux: Vec<Fr> = (0..r1cs.shape.aux)
+        .map(|aux| value(aux).map_or(Fr::ZERO, Fr::from))
+        .collect();
+    for (index, value) in aux.iter().enumerate() {
+        if let Value::Field(_) = Value::from(*value) {
+            field.set(index);
+        }
+    }
+    let assignment = Assignment::new(witness.inputs().to_vec(), aux);
+    (assignment, RankedBitmap::new(field))
 }
 
 /// A matrix times the witness term by term, with input rows (A has them) and zeros up to the domain.
@@ -360,27 +420,25 @@ fn padded(
 
 fn queries<B: Backend, G: Group>(
     backend: &B,
-    r1cs: &CompactR1cs,
+    classes: Classes<'_>,
+    density: &Density,
     witness: &Arc<PackedWitness>,
     rng: &mut impl RngCore,
 ) -> Check {
-    let density = r1cs
-        .density()
-        .map_err(|e| failed("density", r1cs.shape.aux)(e.into()))?;
-    let shape = r1cs.shape;
+    let shape = classes.shape;
     for (case, set) in [
         ("A query", density.a(shape)),
         ("B query", density.b()),
-        ("L query", cuzk_r1cs::Density::l(shape)),
+        ("L query", Density::l(shape)),
     ] {
-        let values = variables(r1cs, &set, witness);
+        let values = variables(classes, &set, witness);
         let bases: Vec<G::Affine> = (0..values.len())
             .map(|_| G::Projective::random(&mut *rng).to_affine())
             .collect();
         let wanted: G::Projective = bases.iter().zip(&values).map(|(p, v)| *p * *v).sum();
         let run = || {
             let encoded = EncodedPoints::<G>::encode(&bases);
-            let query = backend.load_query::<G>(encoded, Arc::new(set.clone()), r1cs)?;
+            let query = backend.load_query::<G>(encoded, Arc::new(set.clone()), classes)?;
             let witness = backend.load_witness(Arc::clone(witness))?;
             backend.msm_query::<G>(&query, &witness)
         };
@@ -391,12 +449,12 @@ fn queries<B: Backend, G: Group>(
 }
 
 /// The values of a set's variables, in the order of their points.
-fn variables(r1cs: &CompactR1cs, set: &VariableSet, witness: &PackedWitness) -> Vec<Fr> {
+fn variables(classes: Classes<'_>, set: &VariableSet, witness: &PackedWitness) -> Vec<Fr> {
     let inputs = set.inputs.iter_ones().map(|i| Column::Dense(i as u32));
     let aux = set
         .aux
         .iter_ones()
-        .map(|j| r1cs.place(Column::Sparse(j as u32)));
+        .map(|j| classes.place(Column::Sparse(j as u32)));
     let value = |column| witness.value(column).map_or(Fr::ZERO, Fr::from);
     inputs.chain(aux).map(value).collect()
 }

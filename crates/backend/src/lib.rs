@@ -9,7 +9,7 @@ pub mod conformance;
 use std::sync::Arc;
 
 use cuzk_curve::{EncodedPoints, Fr, Group};
-use cuzk_r1cs::{CompactR1cs, PackedWitness, VariableSet};
+use cuzk_r1cs::{Classes, CompactR1cs, PackedWitness, RowVector, VariableSet};
 
 /// What can go wrong in an operation of a backend.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +53,11 @@ pub trait Vectors: Send + Sync {
 
     /// Brings scalars to the backend.
     fn upload(&self, values: Vec<Fr>) -> Result<Self::Vector, BackendError>;
+
+    /// Brings values of rows to the backend, with zeros up to `len`: A·w or B·w on the domain, where they come evaluated.
+    ///
+    /// Errors: [`BackendError::Length`] where there are more than `len`.
+    fn upload_rows(&self, rows: &RowVector, len: usize) -> Result<Self::Vector, BackendError>;
 
     /// Brings scalars back from the backend.
     fn download(&self, vector: Self::Vector) -> Result<Vec<Fr>, BackendError>;
@@ -134,7 +139,7 @@ pub trait Msm: MatVec {
         &self,
         points: EncodedPoints<G>,
         variables: Arc<VariableSet>,
-        r1cs: &CompactR1cs,
+        classes: Classes<'_>,
     ) -> Result<Self::Query<G>, BackendError>;
 
     /// The sum of `scalars[i] * bases[i]` over the first `bases.len()` scalars.

@@ -1,6 +1,6 @@
 //! What circuits take of a GPU, for an engine.
 
-use cuzk_backend_cuda::{CudaBackend, device_bytes};
+use cuzk_backend_cuda::{CudaBackend, device_bytes, device_bytes_of_key};
 use cuzk_engine::{Device, Footprint, Footprints};
 
 /// The footprints on these GPUs, by the smallest of them: a key has as many tables as fit.
@@ -15,5 +15,19 @@ pub fn on_gpus(devices: &[Device<CudaBackend>]) -> Footprints {
             device_work: device.work as u64,
             ..Footprint::plain(r1cs)?
         })
+    })
+    .with_keys(move |key| {
+        let points = [
+            key.h().len(),
+            key.l().len(),
+            key.a().len(),
+            key.b_g1().len(),
+        ];
+        let device = device_bytes_of_key(points, key.vk().ic.len(), memory);
+        Footprint {
+            device_resident: device.resident as u64,
+            device_work: device.work as u64,
+            ..Footprint::plain_of_key(key)
+        }
     })
 }

@@ -1,7 +1,12 @@
-//! WitnessCS: runs a circuit for its assignment alone. Constraints are not looked at.
+//! WitnessCS: runs a circuit for its assignment alone. Constraints are not looked at. [`SynthesisCS`] looks at them too,
+//! for a circuit that is not compiled yet.
 //!
 //! Values are stored as they arrive: a bit for 0 and 1, a field element otherwise, so a SHA-256 circuit of 130 million
 //! variables takes about 100 MB.
+
+mod synthesis;
+
+pub use synthesis::{Synthesis, SynthesisCS};
 
 use bellpepper_core::{ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use cuzk_curve::Fr;

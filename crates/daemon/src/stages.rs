@@ -73,7 +73,9 @@ impl Stages {
                 );
                 self.enter_partition(*partition, span);
             }
-            JobEvent::Proved { partition, device } => {
+            JobEvent::Proved {
+                partition, device, ..
+            } => {
                 self.partitions.remove(partition);
                 info!(%job, partition, %device, "proved");
             }

@@ -86,7 +86,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let handle = engine.submit(Submission::job(Roots((1..=8).collect())))?;
     for event in handle.subscribe() {
-        if let JobEvent::Proved { partition, device } = event {
+        if let JobEvent::Proved {
+            partition, device, ..
+        } = event
+        {
             println!("partition {partition}: proved on {device}");
         }
     }

@@ -4,10 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use cuzk_curve::{Fr, G1, G2, Group};
+use cuzk_params::Parameters;
 use cuzk_r1cs::{CompactR1cs, R1csError};
 
 /// Beside what is counted: stacks, small buffers, a circuit's own structures.
 const SLACK_BYTES: u64 = 1 << 20;
+/// What the last parts of rows take at most where an extensible synthesis has many children.
+const ROWS_SLACK_BYTES: u64 = 96 << 20;
 
 /// Bytes that a circuit and its partitions take.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -51,11 +54,42 @@ impl Footprint {
     }
 }
 
-/// How a circuit's footprint is found out: [`Footprint::plain`] by default, and another way for a backend that takes more
-/// or less of a device.
-#[derive(Clone)]
-pub struct Footprints(Arc<Find>);
+impl Footprint {
+    /// The footprint of a circuit that is not compiled, by its key, at most: any variable may be a field element.
+    ///
+    /// The host has the rows of A and B beside a witness, before it is packed and after. A device holds no matrices.
+    pub fn plain_of_key(key: &Parameters) -> Self {
+        let scalar = size_of::<Fr>() as u64;
+        let (aux, domain) = (key.l().len() as u64, key.h().len() as u64 + 1);
+        let variables = key.vk().ic.len() as u64 + aux;
+        let [a, b] = [key.a(), key.b_g1()].map(|points| points.len() as u64);
+        let in_g1 = (domain - 1) + aux + a + b;
+        let points = in_g1 * G1::UNCOMPRESSED_BYTES as u64 + b * G2::UNCOMPRESSED_BYTES as u64;
+        let packed = variables * scalar + aux / 8 + 64;
+        let rows = 2 * domain * scalar;
+        Self {
+            // Where variables occur, and which are field elements: a bit each, and ranks.
+            host_resident: variables,
+            device_resident: points,
+            host_witness: 4 * variables * scalar
+                + 4 * aux
+                + rows
+                + (2 * rows).min(ROWS_SLACK_BYTES)
+                + SLACK_BYTES,
+            device_work: 2 * packed + 4 * domain * scalar,
+        }
+    }
+}
 
+/// How a circuit's footprint is found out: [`Footprint::plain`] and [`Footprint::plain_of_key`] by default, and another way
+/// for a backend that takes more or less of a device.
+#[derive(Clone)]
+pub struct Footprints {
+    find: Arc<Find>,
+    find_of_key: Arc<FindOfKey>,
+}
+
+type FindOfKey = dyn Fn(&Parameters) -> Footprint + Send + Sync;
 type Find = dyn Fn(&CompactR1cs) -> Result<Footprint, R1csError> + Send + Sync;
 
 impl Footprints {
@@ -63,14 +97,33 @@ impl Footprints {
     pub fn new(
         find: impl Fn(&CompactR1cs) -> Result<Footprint, R1csError> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(find))
+        Self {
+            find: Arc::new(find),
+            find_of_key: Arc::new(Footprint::plain_of_key),
+        }
+    }
+
+    /// The same with another way for circuits that are not compiled.
+    pub fn with_keys(
+        self,
+        find_of_key: impl Fn(&Parameters) -> Footprint + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            find_of_key: Arc::new(find_of_key),
+            ..self
+        }
+    }
+
+    /// That of a circuit that is not compiled.
+    pub fn of_key(&self, key: &Parameters) -> Footprint {
+        (self.find_of_key)(key)
     }
 
     /// A circuit's.
     ///
     /// Errors: those of [`CompactR1cs::density`].
     pub fn of(&self, r1cs: &CompactR1cs) -> Result<Footprint, R1csError> {
-        (self.0)(r1cs)
+        (self.find)(r1cs)
     }
 }
 

@@ -88,7 +88,8 @@ impl Submission {
 pub enum JobState {
     /// Its request waits to be decoded, or is being decoded.
     Decoding,
-    /// Its circuit is being opened for the first time, and compiled if it never was.
+    /// Its circuit is being opened for the first time, and compiled if it never was. A job that has room to prove by full
+    /// synthesis meanwhile is not in this state.
     Compiling,
     /// No partition has been started.
     Queued,
@@ -131,6 +132,8 @@ pub enum JobEvent {
         partition: usize,
         /// The device's name.
         device: Arc<str>,
+        /// Whether by full synthesis, while the circuit was being compiled.
+        synthesised: bool,
     },
     /// A try failed; another may follow.
     Fault {

@@ -134,6 +134,8 @@ pub struct Counters {
     pub unavailable: u64,
     /// Proofs of partitions.
     pub proofs: u64,
+    /// Those of them that were made by full synthesis, while their circuit was being compiled.
+    pub synthesised: u64,
     /// Tries that failed on devices, failed loads and hangs.
     pub faults: u64,
     /// Proofs that did not verify; they are among the faults.

@@ -57,6 +57,9 @@ pub enum Groth16Error {
         /// What is wrong with them.
         reason: &'static str,
     },
+    /// A witness without A·w and B·w, for a prover without matrices.
+    #[error("the witness comes without its products, and the prover has no matrices")]
+    NoMatrices,
     /// The proof was cancelled while it was under way.
     #[error("the proof was cancelled")]
     Cancelled,

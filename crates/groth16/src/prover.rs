@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bellpepper_core::Circuit;
-use cuzk_backend::Backend;
+use cuzk_backend::{Backend, Evaluations};
 use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{Fr, G1, G1Projective, G2, G2Projective};
 use cuzk_params::{Expected, Parameters, VerifyingKey};
 use cuzk_pce::Pce;
-use cuzk_r1cs::{CompactR1cs, Density, PackedWitness, Shape};
+use cuzk_r1cs::{
+    Classes, CompactR1cs, Density, Outline, PackedWitness, Products, R1csError, Shape,
+};
 use ff::Field;
 use group::Curve;
 use rand_core::{OsRng, RngCore};
@@ -56,7 +58,8 @@ pub(crate) struct Inner<B: Backend> {
 
 /// What a proof is finished with: nothing of it is on the device.
 pub(crate) struct Checks {
-    r1cs: Arc<CompactR1cs>,
+    /// The matrices; without them a witness was checked when its products were computed.
+    r1cs: Option<Arc<CompactR1cs>>,
     vk: VerifyingKey,
     prepared: PreparedVerifyingKey,
     backend: &'static str,
@@ -65,7 +68,8 @@ pub(crate) struct Checks {
 /// What all lanes of a device share.
 struct Resident<B: Backend> {
     checks: Arc<Checks>,
-    matrices: B::Matrices,
+    shape: Shape,
+    matrices: Option<B::Matrices>,
     h: B::Bases<G1>,
     l: B::Query<G1>,
     a: B::Query<G1>,
@@ -76,23 +80,48 @@ struct Resident<B: Backend> {
 impl<B: Backend> Prover<B> {
     /// Makes a circuit and its key resident. The key's counts must be the circuit's.
     pub fn new(backend: B, pce: &Pce, key: &Parameters) -> Result<Self, Groth16Error> {
-        let r1cs = Arc::clone(pce.r1cs());
-        let (shape, density) = (r1cs.shape, r1cs.density()?);
-        key.check_shape(&expected(shape, &density))?;
+        let r1cs = pce.r1cs();
+        let density = r1cs.density()?;
+        Self::resident(backend, key, Some(r1cs), &density, r1cs.classes())
+    }
+
+    /// Makes the key of a circuit resident that is not compiled. It proves witnesses that bring their products
+    /// ([`PackedWitness::products`]) and are packed by this outline; none of another synthesis's.
+    ///
+    /// Errors: as [`Prover::new`].
+    pub fn without_matrices(
+        backend: B,
+        outline: &Outline,
+        key: &Parameters,
+    ) -> Result<Self, Groth16Error> {
+        Self::resident(backend, key, None, &outline.density, outline.classes())
+    }
+
+    fn resident(
+        backend: B,
+        key: &Parameters,
+        r1cs: Option<&Arc<CompactR1cs>>,
+        density: &Density,
+        classes: Classes<'_>,
+    ) -> Result<Self, Groth16Error> {
+        let shape = classes.shape;
+        key.check_shape(&expected(shape, density))?;
         let b_variables = Arc::new(density.b());
         let a_variables = Arc::new(density.a(shape));
         let l_variables = Arc::new(Density::l(shape));
+        let matrices = r1cs.map(|r1cs| backend.load_matrices(Arc::clone(r1cs)));
         let resident = Arc::new(Resident {
-            matrices: backend.load_matrices(Arc::clone(&r1cs))?,
+            shape,
+            matrices: matrices.transpose()?,
             h: backend.load_bases(key.h().clone())?,
-            l: backend.load_query(key.l().clone(), l_variables, &r1cs)?,
-            a: backend.load_query(key.a().clone(), a_variables, &r1cs)?,
-            b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), &r1cs)?,
-            b_g2: backend.load_query(key.b_g2().clone(), b_variables, &r1cs)?,
+            l: backend.load_query(key.l().clone(), l_variables, classes)?,
+            a: backend.load_query(key.a().clone(), a_variables, classes)?,
+            b_g1: backend.load_query(key.b_g1().clone(), Arc::clone(&b_variables), classes)?,
+            b_g2: backend.load_query(key.b_g2().clone(), b_variables, classes)?,
             checks: Arc::new(Checks {
+                r1cs: r1cs.cloned(),
                 vk: key.vk().clone(),
                 prepared: PreparedVerifyingKey::from(key.vk()),
-                r1cs,
                 backend: backend.name(),
             }),
         });
@@ -109,9 +138,9 @@ impl<B: Backend> Prover<B> {
         }
     }
 
-    /// The circuit.
-    pub fn r1cs(&self) -> &CompactR1cs {
-        &self.inner.resident.checks.r1cs
+    /// The compiled circuit; none of [`Prover::without_matrices`].
+    pub fn r1cs(&self) -> Option<&CompactR1cs> {
+        self.inner.resident.checks.r1cs.as_deref()
     }
 
     /// The key that verifies this prover's proofs.
@@ -120,10 +149,13 @@ impl<B: Backend> Prover<B> {
     }
 
     /// Runs a circuit for its witness and packs it.
+    ///
+    /// Errors: [`Groth16Error::NoMatrices`] where the circuit is not compiled.
     pub fn witness<C: Circuit<Fr>>(&self, circuit: C) -> Result<PackedWitness, Groth16Error> {
         let mut cs = WitnessCS::default();
         cuzk_r1cs::synthesize(circuit, &mut cs)?;
-        Ok(cs.into_assignment().pack(self.r1cs())?)
+        let r1cs = self.r1cs().ok_or(Groth16Error::NoMatrices)?;
+        Ok(cs.into_assignment().pack(r1cs)?)
     }
 
     /// Proves a circuit with its witness: [`Prover::witness`], [`Prover::start`] with fresh randomness, and
@@ -194,6 +226,29 @@ pub(crate) struct Sums {
     b_g2: G2Projective,
 }
 
+/// A·w and B·w as they came with the witness, on the domain.
+fn uploaded<B: Backend>(
+    backend: &B,
+    products: &Products,
+    shape: Shape,
+) -> Result<Evaluations<B::Vector>, Groth16Error> {
+    let (a, b) = (shape.constraints + shape.inputs, shape.constraints);
+    for (what, wanted, rows) in [("rows of A", a, &products.a), ("rows of B", b, &products.b)] {
+        if rows.len() != wanted {
+            let found = rows.len();
+            Err(R1csError::Count {
+                what,
+                wanted,
+                found,
+            })?;
+        }
+    }
+    Ok(Evaluations {
+        a: backend.upload_rows(&products.a, shape.domain())?,
+        b: backend.upload_rows(&products.b, shape.domain())?,
+    })
+}
+
 impl<B: Backend> Inner<B> {
     pub(crate) fn checks(&self) -> &Arc<Checks> {
         &self.resident.checks
@@ -218,7 +273,11 @@ impl<B: Backend> Inner<B> {
         if lap(&mut stages.upload_s) {
             return Ok(None);
         }
-        let evaluations = backend.mat_vec(&resident.matrices, &loaded)?;
+        let evaluations = match (witness.products(), &resident.matrices) {
+            (Some(products), _) => uploaded(backend, products, resident.shape)?,
+            (None, Some(matrices)) => backend.mat_vec(matrices, &loaded)?,
+            (None, None) => return Err(Groth16Error::NoMatrices),
+        };
         if lap(&mut stages.mat_vec_s) {
             return Ok(None);
         }
@@ -267,7 +326,8 @@ impl Checks {
     }
 
     pub(crate) fn check(&self, witness: &PackedWitness) -> Result<(), Groth16Error> {
-        Ok(self.r1cs.check(witness)?)
+        let check = self.r1cs.as_ref().map(|r1cs| r1cs.check(witness));
+        Ok(check.unwrap_or(Ok(()))?)
     }
 
     /// A = alpha + sum_a + r delta, B = beta + sum_b + s delta, C = sum_h + sum_l + s A + r B - r s delta.
@@ -288,7 +348,7 @@ impl Checks {
 
 impl<B: Backend> std::fmt::Debug for Prover<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shape = self.r1cs().shape;
+        let shape = self.inner.resident.shape;
         write!(f, "Prover({}, {shape:?})", self.inner.checks().backend())
     }
 }

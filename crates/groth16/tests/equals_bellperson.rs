@@ -3,6 +3,7 @@
 use bellperson::groth16 as peer;
 use blstrs::Bls12;
 use cuzk_backend_cpu::CpuBackend;
+use cuzk_cs_witness::{Synthesis, SynthesisCS, WitnessCS};
 use cuzk_curve::encoding::EncodingError;
 use cuzk_curve::{Bytes, Fr, G1Affine, G2Affine};
 use cuzk_groth16::{
@@ -11,7 +12,7 @@ use cuzk_groth16::{
 };
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_r1cs::R1csError;
+use cuzk_r1cs::{PackedWitness, R1csError, synthesize};
 use cuzk_testing::circuits::{Cubic, Step, StepCircuit, step_circuits};
 use cuzk_testing::oracle::FullSynthesis;
 use ff::Field;
@@ -41,6 +42,26 @@ fn peer_key(
     Some((key, ours))
 }
 
+fn synthesis(circuit: impl bellperson::Circuit<Fr>) -> Result<Synthesis, R1csError> {
+    let mut cs = SynthesisCS::default();
+    synthesize(circuit, &mut cs)?;
+    cs.finish()
+}
+
+/// A proof without a compiled circuit.
+fn prove_by_synthesis(
+    circuit: impl bellperson::Circuit<Fr>,
+    key: &Parameters,
+    blinding: &Blinding,
+) -> [u8; 192] {
+    let synthesis = synthesis(circuit).unwrap();
+    let outline = synthesis.outline();
+    let prover = Prover::without_matrices(CpuBackend, &outline, key).unwrap();
+    let witness = synthesis.pack(&outline).unwrap();
+    let pending = prover.start(witness, blinding.clone()).unwrap();
+    pending.finish().unwrap().to_bytes()
+}
+
 fn prove_both<C: bellperson::Circuit<Fr> + Send + Clone>(
     blank: C,
     circuit: C,
@@ -55,6 +76,8 @@ fn prove_both<C: bellperson::Circuit<Fr> + Send + Clone>(
         .unwrap()
         .finish()
         .unwrap();
+    let synthesised = prove_by_synthesis(circuit.clone(), &ours, blinding);
+    assert_eq!(synthesised, proved.to_bytes());
     let proof = peer::create_proof(circuit, &theirs, blinding.r, blinding.s).unwrap();
     let mut bytes = [0; 192];
     proof.write(&mut bytes[..]).unwrap();
@@ -118,6 +141,86 @@ fn circuits_at_the_edges_prove() {
         let blinding = Blinding::random(&mut rng());
         let (ours, theirs) = prove_both(circuit.to_blank(), circuit, &blinding).unwrap();
         assert_eq!(ours, theirs, "{name}");
+    }
+}
+
+/// One outline serves other values than those that it was taken from, which escape where they are no bits.
+#[test]
+fn an_outline_serves_every_witness() {
+    let steps = |values: [u64; 2]| StepCircuit {
+        steps: vec![
+            Step::Aux(values[0]),
+            Step::Aux(values[1]),
+            Step::Product(vec![(0, 1), (1, 1)], vec![(1, 1), (2, 1)]),
+        ],
+        blank: false,
+    };
+    let pce = Pce::record(steps([0, 0]).to_blank()).unwrap();
+    let key = keygen::in_memory(&CpuBackend, &pce, &mut rng()).unwrap();
+    let outline = synthesis(steps([1, 7])).unwrap().outline();
+    let prover = Prover::without_matrices(CpuBackend, &outline, &key).unwrap();
+    let compiled = Prover::new(CpuBackend, &pce, &key).unwrap();
+    for values in [[1, 7], [0, 0], [5, 1], [8, 9]] {
+        let blinding = Blinding::random(&mut rng());
+        let prove = |prover: &Prover<_>, witness: PackedWitness| {
+            let pending = prover.start(witness, blinding.clone()).unwrap();
+            pending.finish().unwrap().to_bytes()
+        };
+        let witness = synthesis(steps(values)).unwrap().pack(&outline).unwrap();
+        let escapes = usize::from(values[0] > 1);
+        assert!(witness.escapes().len() >= escapes, "{values:?}");
+        let wanted = compiled.witness(steps(values)).unwrap();
+        assert!(witness.size_bytes() > wanted.size_bytes());
+        assert_eq!(prove(&prover, witness), prove(&compiled, wanted));
+    }
+}
+
+#[test]
+fn what_a_synthesis_is_refused_for() {
+    let (prover, pce) = cubic();
+    let cubic = |x: u64| Cubic {
+        x: Some(Fr::from(x)),
+    };
+    let outline = synthesis(cubic(3)).unwrap().outline();
+    let key = keygen::in_memory(&CpuBackend, &pce, &mut rng()).unwrap();
+    let without = Prover::without_matrices(CpuBackend, &outline, &key).unwrap();
+    assert!(prover.r1cs().is_some() && without.r1cs().is_none());
+    let refused = without.witness(cubic(3)).unwrap_err();
+    assert!(matches!(refused, Groth16Error::NoMatrices), "{refused}");
+    let mut cs = WitnessCS::default();
+    synthesize(cubic(3), &mut cs).unwrap();
+    let bare = cs.into_assignment().pack_by(outline.classes()).unwrap();
+    let pending = without.start(bare, Blinding::random(&mut rng())).unwrap();
+    let refused = pending.finish().unwrap_err();
+    assert!(matches!(refused, Groth16Error::NoMatrices), "{refused}");
+    let other = StepCircuit {
+        steps: vec![Step::Bit(true); 3],
+        blank: false,
+    };
+    let refused = synthesis(other).unwrap().pack(&outline).unwrap_err();
+    assert!(matches!(refused, R1csError::Count { .. }), "{refused}");
+    let refused = synthesis(WrongSum).unwrap_err();
+    assert!(
+        matches!(refused, R1csError::Unsatisfied { constraint: 1, .. }),
+        "{refused}"
+    );
+}
+
+/// Two constraints, the second of which does not hold.
+struct WrongSum;
+
+impl bellperson::Circuit<Fr> for WrongSum {
+    fn synthesize<CS: bellperson::ConstraintSystem<Fr>>(
+        self,
+        cs: &mut CS,
+    ) -> Result<(), bellperson::SynthesisError> {
+        let x = cs.alloc(|| "x", || Ok(Fr::from(3)))?;
+        let one = |lc| lc + CS::one();
+        let three = |lc| lc + (Fr::from(3), CS::one());
+        cs.enforce(|| "right", |lc| lc + x, one, three);
+        cs.enforce(|| "wrong", |lc| lc + x, |lc| lc + x, three);
+        cs.enforce(|| "wrong too", |lc| lc + x, |lc| lc, three);
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bellpepper_core::Circuit;
 use cuzk_cs_recording::RecordingCS;
-use cuzk_cs_witness::WitnessCS;
+use cuzk_cs_witness::{SynthesisCS, WitnessCS};
 use cuzk_curve::Fr;
 use cuzk_r1cs::{R1csError, synthesize};
 
@@ -13,6 +13,9 @@ pub trait AnyCircuit: Send {
 
     /// Computes the circuit's assignment.
     fn witness(self: Box<Self>, cs: &mut WitnessCS) -> Result<(), R1csError>;
+
+    /// Synthesises the circuit with its witness in full.
+    fn synthesis(self: Box<Self>, cs: &mut SynthesisCS) -> Result<(), R1csError>;
 }
 
 impl<C: Circuit<Fr> + Send> AnyCircuit for C {
@@ -21,6 +24,10 @@ impl<C: Circuit<Fr> + Send> AnyCircuit for C {
     }
 
     fn witness(self: Box<Self>, cs: &mut WitnessCS) -> Result<(), R1csError> {
+        synthesize(*self, cs)
+    }
+
+    fn synthesis(self: Box<Self>, cs: &mut SynthesisCS) -> Result<(), R1csError> {
         synthesize(*self, cs)
     }
 }

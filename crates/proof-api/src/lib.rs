@@ -20,7 +20,9 @@ pub use error::ProofApiError;
 pub use inventory;
 pub use job::{Job, Request};
 pub use registry::{Registered, by_circuit, by_id, by_wire_kind, registry};
-pub use witness::{DIRECT_VERSION, Standing, WitnessCounts, Witnesses, by_closures, direct_topic};
+pub use witness::{
+    DIRECT_VERSION, Standing, WitnessCounts, Witnesses, by_closures, by_synthesis, direct_topic,
+};
 
 /// Bytes of a Groth16 proof over BLS12-381: A and C compressed in G1, B in G2, in the order A, B, C.
 pub const PROOF_BYTES: usize = 192;

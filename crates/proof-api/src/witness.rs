@@ -1,7 +1,7 @@
 //! Which way a partition's witness is made: computed directly where that was validated, by the circuit's closures
 //! elsewhere.
 
-use cuzk_cs_witness::WitnessCS;
+use cuzk_cs_witness::{Synthesis, SynthesisCS, WitnessCS};
 use cuzk_r1cs::{Assignment, CompactR1cs, PackedWitness};
 
 use crate::{Job, ProofApiError};
@@ -183,6 +183,15 @@ pub fn by_closures(job: &dyn Job, partition: usize) -> Result<Assignment, ProofA
     let mut cs = WitnessCS::default();
     job.circuit(partition)?.witness(&mut cs)?;
     Ok(cs.into_assignment())
+}
+
+/// A partition synthesised in full: its assignment, with the rows of A and B evaluated and all constraints checked.
+///
+/// Errors: those of the job and of the circuit's synthesis; [`cuzk_r1cs::R1csError::Unsatisfied`].
+pub fn by_synthesis(job: &dyn Job, partition: usize) -> Result<Synthesis, ProofApiError> {
+    let mut cs = SynthesisCS::default();
+    job.circuit(partition)?.synthesis(&mut cs)?;
+    Ok(cs.finish()?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use cuzk_curve::Fr;
 
 use crate::{
-    Bitmap, Column, Matrices, Matrix, R1csError, RankedBitmap, RunBitmap, Shape, ShapeHash,
+    Bitmap, Classes, Column, Matrices, Matrix, R1csError, RankedBitmap, RunBitmap, Shape, ShapeHash,
 };
 
 /// A circuit's R1CS in compiled form.
@@ -42,7 +42,15 @@ impl CompactR1cs {
 
     /// Slots of a packed witness: inputs and aux variables of the field class.
     pub fn slots(&self) -> usize {
-        self.shape.inputs + self.field_class.count_ones()
+        self.classes().slots()
+    }
+
+    /// The classes of the variables.
+    pub fn classes(&self) -> Classes<'_> {
+        Classes {
+            shape: self.shape,
+            field: &self.field_class,
+        }
     }
 
     /// Which variables have a point in which query of the key. Derived anew at each call, two bits an aux variable: it is
@@ -75,15 +83,9 @@ impl CompactR1cs {
             + self.touched_once.size_bytes()
     }
 
-    /// Where a packed witness holds a variable: `Dense(s)` is slot s (the inputs, then the aux variables of the field
-    /// class in ascending order), `Sparse(j)` is the bit of aux variable j of the boolean class.
+    /// [`Classes::place`].
     pub fn place(&self, variable: Column) -> Column {
-        match variable {
-            Column::Sparse(aux) if self.field_class.bits().get(aux as usize) => {
-                Column::Dense((self.shape.inputs + self.field_class.rank(aux as usize)) as u32)
-            }
-            other => other,
-        }
+        self.classes().place(variable)
     }
 }
 
@@ -140,7 +142,7 @@ impl TouchedOnce {
 }
 
 /// Which variables occur in A and in B with a non-zero coefficient. Every input occurs in A by its input row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Density {
     /// Aux variables in A.
     pub a_aux: Bitmap,

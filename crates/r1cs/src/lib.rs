@@ -10,6 +10,8 @@ mod compact;
 mod driver;
 mod evaluate;
 mod matrices;
+mod outline;
+mod products;
 mod rows;
 mod runs;
 mod shape;
@@ -23,6 +25,8 @@ pub use matrices::{
     Call, ColumnHasher, ColumnMap, Entry, Item, ItemKind, Matrices, Matrix, StoredItem, Template,
     TemplateWriter,
 };
+pub use outline::{Classes, Outline};
+pub use products::{Products, RowVector};
 pub use rows::{BLOCK_ROWS, BlockReader, Column, Rows, RowsWriter, Term};
 pub use runs::{RunBitmap, WordRun};
 pub use shape::{Shape, ShapeHash};

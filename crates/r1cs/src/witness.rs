@@ -4,7 +4,7 @@ use cuzk_curve::{Fr, room_on_large_pages};
 use ff::Field;
 use rayon::prelude::*;
 
-use crate::{Bitmap, Column, CompactR1cs, R1csError};
+use crate::{Bitmap, Classes, Column, CompactR1cs, Products, R1csError};
 
 /// A value of a variable, small where it is a bit.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -169,11 +169,36 @@ impl Assignment {
         })
     }
 
+    /// Which aux values are neither 0 nor 1.
+    pub fn wide(&self) -> &Bitmap {
+        &self.wide
+    }
+
+    /// Aux value `aux` where `rank` of those before it are neither 0 nor 1; zero past the end.
+    #[inline]
+    pub fn value(&self, aux: usize, rank: impl FnOnce() -> usize) -> Value {
+        if self.wide.get(aux) {
+            let value = self.fields.get(rank()).copied();
+            return Value::Field(value.unwrap_or(Fr::ZERO));
+        }
+        Value::Bit(self.bits.get(aux))
+    }
+
     /// Packs by the classes of a compiled circuit.
+    ///
+    /// Errors: as [`Assignment::pack_by`].
     pub fn pack(self, r1cs: &CompactR1cs) -> Result<PackedWitness, R1csError> {
-        check("inputs", r1cs.shape.inputs, self.inputs.len())?;
-        check("aux", r1cs.shape.aux, self.aux_len())?;
-        let classes = r1cs.field_class.bits();
+        self.pack_by(r1cs.classes())
+    }
+
+    /// Packs by these classes.
+    ///
+    /// Errors: [`R1csError::Count`] where the circuit has other variables.
+    pub fn pack_by(self, classes: Classes<'_>) -> Result<PackedWitness, R1csError> {
+        let shape = classes.shape;
+        check("inputs", shape.inputs, self.inputs.len())?;
+        check("aux", shape.aux, self.aux_len())?;
+        let classes = classes.field.bits();
         let inputs = self.inputs.len();
         let mut slots = room_on_large_pages(inputs + classes.count_ones());
         slots.extend(self.inputs);
@@ -204,12 +229,13 @@ impl Assignment {
             }
             words.push(bits & !class);
         }
-        let bits = Bitmap::from_words(words, r1cs.shape.aux).unwrap_or_default();
+        let bits = Bitmap::from_words(words, shape.aux).unwrap_or_default();
         Ok(PackedWitness {
             inputs,
             slots,
             bits,
             escapes,
+            products: None,
         })
     }
 }
@@ -243,9 +269,23 @@ pub struct PackedWitness {
     slots: Vec<Fr>,
     bits: Bitmap,
     escapes: Vec<Escape>,
+    products: Option<Products>,
 }
 
 impl PackedWitness {
+    /// The same with A·w and B·w, which then need no matrices.
+    pub fn with_products(self, products: Products) -> Self {
+        Self {
+            products: Some(products),
+            ..self
+        }
+    }
+
+    /// A·w and B·w, where they came with it.
+    pub fn products(&self) -> Option<&Products> {
+        self.products.as_ref()
+    }
+
     /// The public inputs, ONE first.
     pub fn inputs(&self) -> &[Fr] {
         &self.slots[..self.inputs]
@@ -273,7 +313,9 @@ impl PackedWitness {
 
     /// Bytes in memory.
     pub fn size_bytes(&self) -> usize {
-        size_of_val(self.slots()) + size_of_val(self.bits.words()) + size_of_val(self.escapes())
+        let products = self.products.as_ref().map_or(0, Products::size_bytes);
+        let values = size_of_val(self.slots()) + size_of_val(self.bits.words());
+        values + size_of_val(self.escapes()) + products
     }
 
     /// The value in a column of a compiled matrix, or `None` for a column that the witness does not have.

@@ -38,6 +38,20 @@ pub struct UnitSpec {
 pub enum Event {
     /// A job was submitted. Answered by [`Action::Accepted`] or [`Action::Rejected`].
     Submitted(JobSpec),
+    /// The same of a job whose circuit will be replaced by one that takes less, soon ([`Event::Replaced`]). Until then its
+    /// units begin only where nothing else waits for memory or a slot, and leave one slot free; its tenant pays nothing
+    /// for them.
+    SubmittedEarly(JobSpec),
+    /// The circuit of early jobs is replaced: units whose witness is not started take the other one where that fits the
+    /// budgets, and the jobs are like all others from now on. It may be replaced by itself.
+    Replaced {
+        /// The circuit.
+        circuit: CircuitId,
+        /// What comes in its place.
+        by: Circuit,
+        /// What a unit takes with that.
+        unit: UnitSpec,
+    },
     /// A job is not wanted any more, whatever its state.
     Cancelled {
         /// The job.

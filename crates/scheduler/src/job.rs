@@ -40,6 +40,7 @@ pub(crate) struct Seat {
 /// A unit.
 #[derive(Debug)]
 pub(crate) struct Unit {
+    pub(crate) circuit: Circuit,
     pub(crate) host: Bytes,
     pub(crate) device: Bytes,
     pub(crate) stage: Stage,
@@ -72,7 +73,8 @@ pub(crate) struct Job {
     pub(crate) priority: Priority,
     /// After promotions.
     pub(crate) class: Priority,
-    pub(crate) circuit: Circuit,
+    /// Whether its units begin only where nothing else waits, until their circuit is replaced.
+    pub(crate) early: bool,
     pub(crate) units: Vec<Unit>,
     /// Units whose witness is not started, in order.
     pub(crate) waiting: VecDeque<u32>,
@@ -91,18 +93,18 @@ pub(crate) struct Job {
 
 impl Job {
     /// A job at its submission; `patience` is how long at most others of its tenant go ahead for their deadlines.
-    pub(crate) fn new(spec: &JobSpec, now: Instant, patience: u64) -> Self {
+    pub(crate) fn new(spec: &JobSpec, early: bool, now: Instant, patience: u64) -> Self {
         let patient = now.after(patience);
         let key = spec.deadline.map_or(patient, |at| at.min(patient));
         Self {
             tenant: spec.tenant,
             priority: spec.priority,
             class: spec.priority,
-            circuit: spec.circuit,
+            early,
             units: spec
                 .units
                 .iter()
-                .map(|u| Unit::new(u.host, u.device))
+                .map(|u| Unit::new(spec.circuit, u.host, u.device))
                 .collect(),
             waiting: (0..spec.units.len() as u32).collect(),
             order: (key, spec.job),
@@ -113,6 +115,18 @@ impl Job {
             needed: device_need(spec),
             ended: false,
         }
+    }
+
+    /// The next unit whose witness is to be started.
+    pub(crate) fn next(&self) -> Option<&Unit> {
+        self.units.get(*self.waiting.front()? as usize)
+    }
+
+    /// The most device memory that one of its units takes with the resource, those that are gone apart.
+    pub(crate) fn device_need(&self) -> Bytes {
+        let left = self.units.iter().filter(|unit| unit.stage != Stage::Gone);
+        let largest = left.map(|unit| unit.device.plus(unit.circuit.device)).max();
+        largest.unwrap_or_default()
     }
 
     pub(crate) fn is_critical(&self) -> bool {
@@ -133,8 +147,9 @@ pub(crate) fn host_need(spec: &JobSpec) -> Bytes {
 }
 
 impl Unit {
-    fn new(host: Bytes, device: Bytes) -> Self {
+    fn new(circuit: Circuit, host: Bytes, device: Bytes) -> Self {
         Self {
+            circuit,
             host,
             device,
             stage: Stage::Waiting,

@@ -7,7 +7,7 @@ use cuzk_backend::{
 };
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_curve::{EncodedPoints, Fr, Group};
-use cuzk_r1cs::{CompactR1cs, PackedWitness, VariableSet};
+use cuzk_r1cs::{Classes, CompactR1cs, PackedWitness, RowVector, VariableSet};
 use ff::Field;
 use group::Group as _;
 
@@ -147,6 +147,19 @@ impl<B: Backend> Vectors for SimulatedBackend<B> {
         })
     }
 
+    /// The matrix-vector product's step, and a work of its own.
+    fn upload_rows(&self, rows: &RowVector, len: usize) -> Result<Self::Vector, BackendError> {
+        let wrong = self.compute(Step::MatVec)?;
+        let memory = self.allocate(Step::MatVec, vector_bytes(len))?;
+        let values = self.backend.upload_rows(rows, len)?;
+        let spoilt = wrong || self.device.spoilt(self.lane);
+        Ok(Vector {
+            values: self.spoil(values, spoilt)?,
+            len,
+            _memory: memory,
+        })
+    }
+
     fn download(&self, vector: Self::Vector) -> Result<Vec<Fr>, BackendError> {
         self.backend.download(vector.values)
     }
@@ -251,12 +264,12 @@ impl<B: Backend> Msm for SimulatedBackend<B> {
         &self,
         points: EncodedPoints<G>,
         variables: Arc<VariableSet>,
-        r1cs: &CompactR1cs,
+        classes: Classes<'_>,
     ) -> Result<Self::Query<G>, BackendError> {
         self.reach(Step::LoadPoints)?;
         Ok(SimulatedQuery {
             _memory: self.allocate(Step::LoadPoints, points.bytes().len())?,
-            query: self.backend.load_query(points, variables, r1cs)?,
+            query: self.backend.load_query(points, variables, classes)?,
         })
     }
 

@@ -13,7 +13,7 @@ mod sum;
 use cuzk_backend::{BackendError, Msm};
 use cuzk_curve::{EncodedPoints, Group};
 use cuzk_gpu::{Argument, Buffer, Grid};
-use cuzk_r1cs::{CompactR1cs, VariableSet};
+use cuzk_r1cs::{Classes, VariableSet};
 use std::sync::Arc;
 
 use crate::error::failure;
@@ -247,9 +247,9 @@ impl Msm for CudaBackend {
         &self,
         points: EncodedPoints<G>,
         variables: Arc<VariableSet>,
-        r1cs: &CompactR1cs,
+        classes: Classes<'_>,
     ) -> Result<Query<G>, BackendError> {
-        Query::load(self, points, &variables, r1cs, None)
+        Query::load(self, points, &variables, classes, None)
     }
 
     fn msm<G: Group>(
@@ -276,9 +276,9 @@ impl CudaBackend {
         &self,
         points: EncodedPoints<G>,
         variables: &VariableSet,
-        r1cs: &CompactR1cs,
+        classes: Classes<'_>,
         largest: u32,
     ) -> Result<Query<G>, BackendError> {
-        Query::load(self, points, variables, r1cs, Some(largest))
+        Query::load(self, points, variables, classes, Some(largest))
     }
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuzk_backend::Backend;
+use cuzk_params::Parameters;
 use cuzk_scheduler::{Bytes, Circuit, CircuitId, DeviceId, Event, Place, UnitId};
 
 use crate::job::JobId;
 use crate::workers::{Loaded, Open, Prepare};
 use crate::{Footprint, JobState, Outcome};
 
+use super::early::Early;
 use super::{Coordinator, OpenerTask};
 
 /// A circuit that somebody asked for.
@@ -20,7 +22,13 @@ pub(super) struct CircuitRecord {
     /// Whether an opener is finding out.
     preparing: bool,
     /// Jobs that wait for the sizes, and since when.
-    waiting: Vec<(JobId, Instant)>,
+    pub(super) waiting: Vec<(JobId, Instant)>,
+    /// The key, between the beginning of a compilation and the first use of its result.
+    pub(super) key: Option<Parameters>,
+    /// The circuit that jobs have while this one is being compiled.
+    pub(super) meanwhile: Option<CircuitId>,
+    /// Whether it is such a circuit.
+    pub(super) early: Option<Early>,
     /// Whether it is wanted on all devices as soon as its sizes are known.
     preload: bool,
     /// In the host's memory.
@@ -38,6 +46,9 @@ impl CircuitRecord {
             footprint: None,
             preparing: false,
             waiting: Vec::new(),
+            key: None,
+            meanwhile: None,
+            early: None,
             preload: false,
             host: None,
             awaiting: Vec::new(),
@@ -60,7 +71,7 @@ impl CircuitRecord {
 }
 
 impl<B: Backend + Clone> Coordinator<B> {
-    fn intern(&mut self, name: &Arc<str>) -> CircuitId {
+    pub(super) fn intern(&mut self, name: &Arc<str>) -> CircuitId {
         if let Some(&id) = self.circuit_ids.get(name) {
             return id;
         }
@@ -81,7 +92,18 @@ impl<B: Backend + Clone> Coordinator<B> {
             self.schedule(job, id, Duration::ZERO);
             return;
         }
-        circuit.waiting.push((job, Instant::now()));
+        if let Some(early) = circuit.meanwhile {
+            self.schedule(job, early, Duration::ZERO);
+            return;
+        }
+        self.await_sizes(job, id);
+    }
+
+    /// Lets a job wait for its circuit's sizes.
+    pub(super) fn await_sizes(&mut self, job: JobId, id: CircuitId) {
+        if let Some(circuit) = self.circuits.get_mut(&id) {
+            circuit.waiting.push((job, Instant::now()));
+        }
         if let Some(record) = self.jobs.get(&job) {
             record.shared.set_state(JobState::Compiling);
         }
@@ -115,12 +137,14 @@ impl<B: Backend + Clone> Coordinator<B> {
         };
         circuit.preparing = false;
         let waiting = std::mem::take(&mut circuit.waiting);
+        let meanwhile = circuit.meanwhile.take();
         let preload = std::mem::take(&mut circuit.preload);
         match result {
             Ok(footprint) => {
                 circuit.footprint = Some(footprint);
                 circuit.error = None;
                 self.counters.compile_time += took;
+                self.replace_early(meanwhile, Some(id));
                 for (job, since) in waiting {
                     self.schedule(job, id, since.elapsed());
                 }
@@ -130,6 +154,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             }
             Err(reason) => {
                 circuit.error = Some(reason.clone());
+                self.replace_early(meanwhile, None);
                 for (job, _) in waiting {
                     let reason = reason.clone();
                     self.end(job, Outcome::Unavailable { reason });
@@ -140,11 +165,16 @@ impl<B: Backend + Clone> Coordinator<B> {
 
     /// Brings a circuit and its key to the host's memory.
     pub(super) fn open(&mut self, id: CircuitId) {
-        if let Some(circuit) = self.circuits.get(&id) {
+        if let Some(loaded) = self.opened_early(id) {
+            self.opened(id, Ok(loaded));
+            return;
+        }
+        if let Some(circuit) = self.circuits.get_mut(&id) {
             self.pools.open.send(OpenerTask::Open(Open {
                 circuit: id,
                 name: Arc::clone(&circuit.name),
                 source: Arc::clone(&self.source),
+                key: circuit.key.take(),
             }));
         }
     }
@@ -197,6 +227,7 @@ impl<B: Backend + Clone> Coordinator<B> {
                 }
             }
         }
+        self.forget_outline(id);
         self.counters.evictions += 1;
         self.report(Event::Evicted { circuit: id, place });
     }
@@ -207,6 +238,9 @@ impl<B: Backend + Clone> Coordinator<B> {
         let Some(circuit) = self.circuits.get_mut(&id) else {
             return;
         };
+        if circuit.early.is_some() {
+            return;
+        }
         if circuit.footprint.is_some() {
             self.preload_known(id);
         } else {

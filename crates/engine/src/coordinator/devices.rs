@@ -88,6 +88,11 @@ impl<B: Backend + Clone> DeviceRecord<B> {
         }
     }
 
+    /// Whether a circuit is there or on its way.
+    pub(super) fn holds(&self, circuit: CircuitId) -> bool {
+        self.provers.contains_key(&circuit) || self.loads.contains_key(&circuit)
+    }
+
     pub(super) fn load(&mut self, circuit: CircuitId, loaded: Arc<Loaded>) {
         self.loads.insert(circuit, Instant::now());
         // The loader lives as long as this sender.
@@ -252,12 +257,10 @@ impl<B: Backend + Clone> Coordinator<B> {
     fn note_load_error(&mut self, device: DeviceId, circuit: CircuitId, error: &Groth16Error) {
         let name = self.device_name(device).unwrap_or_default();
         let message = format!("loading the key to {name}: {error}");
-        let records = self.jobs.values_mut();
-        for record in records.filter(|record| record.circuit == Some(circuit)) {
-            for unit in &mut record.units {
-                if unit.stage == super::units::Stage::Ready {
-                    unit.error = Some(message.clone());
-                }
+        let units = self.jobs.values_mut().flat_map(|record| &mut record.units);
+        for unit in units.filter(|unit| unit.circuit == Some(circuit)) {
+            if unit.stage == super::units::Stage::Ready {
+                unit.error = Some(message.clone());
             }
         }
     }

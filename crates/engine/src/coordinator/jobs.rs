@@ -190,7 +190,11 @@ impl<B: Backend + Clone> Coordinator<B> {
             circuit: known.sizes(circuit, footprint),
             units: vec![unit; partitions],
         };
-        self.report(Event::Submitted(spec));
+        self.report(if self.is_early(Some(circuit)) {
+            Event::SubmittedEarly(spec)
+        } else {
+            Event::Submitted(spec)
+        });
     }
 
     pub(super) fn accepted(&mut self, id: JobId) {
@@ -200,6 +204,10 @@ impl<B: Backend + Clone> Coordinator<B> {
     }
 
     pub(super) fn rejected(&mut self, id: JobId, reason: Rejection) {
+        let final_ones = matches!(reason, Rejection::Expired | Rejection::Empty);
+        if !final_ones && self.wait_for_compilation(id) {
+            return;
+        }
         let outcome = match reason {
             Rejection::Expired => Outcome::Expired,
             Rejection::Empty => failure(None, reason.to_string()),
@@ -266,7 +274,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         let said = found.and_then(|unit| unit.error.clone());
         match cause {
             Cause::Resource => {
-                let circuit = record.and_then(|record| record.circuit);
+                let circuit = found.and_then(|unit| unit.circuit);
                 let circuit = circuit.and_then(|circuit| self.circuits.get(&circuit));
                 let reason = circuit.and_then(|circuit| circuit.error.clone());
                 Outcome::Unavailable {

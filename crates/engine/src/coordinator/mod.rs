@@ -2,6 +2,7 @@
 
 mod circuits;
 mod devices;
+mod early;
 mod jobs;
 mod snapshot;
 mod units;
@@ -166,6 +167,11 @@ impl<B: Backend + Clone> Coordinator<B> {
             Message::Drain { idle } => self.drain(idle),
             Message::Stop => self.stopped = true,
             Message::Decoded { job, result } => self.decoded(job, result),
+            Message::Compiling {
+                circuit,
+                key,
+                footprint,
+            } => self.compiling(circuit, *key, footprint),
             Message::Prepared {
                 circuit,
                 result,

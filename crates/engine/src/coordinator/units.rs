@@ -6,7 +6,7 @@ use std::time::Duration;
 use cuzk_backend::Backend;
 use cuzk_groth16::{Computed, Groth16Error, Proved};
 use cuzk_r1cs::PackedWitness;
-use cuzk_scheduler::{Attempt, Bytes, DeviceId, Event, Fault, Lane, UnitId};
+use cuzk_scheduler::{Attempt, Bytes, CircuitId, DeviceId, Event, Fault, Lane, UnitId};
 
 use crate::job::JobId;
 use crate::workers::{Finish, MadeWitness, ProofBytes, Witness};
@@ -38,6 +38,8 @@ pub(super) enum Stage {
 #[derive(Default)]
 pub(super) struct UnitRecord {
     pub(super) stage: Stage,
+    /// The circuit with which it was started last.
+    pub(super) circuit: Option<CircuitId>,
     /// From the end of its computation to the proof, for a second try.
     pub(super) witness: Option<Arc<PackedWitness>>,
     /// Whether there is another way to compute it.
@@ -73,6 +75,10 @@ impl<B: Backend + Clone> Coordinator<B> {
             drop(watched);
             record.shared.set_state(JobState::Running);
         }
+        let circuit = self.scheduler.circuit(unit);
+        if let Some(found) = self.unit(unit) {
+            found.circuit = circuit;
+        }
         self.compute_witness(unit);
     }
 
@@ -82,11 +88,13 @@ impl<B: Backend + Clone> Coordinator<B> {
         let Some(record) = self.jobs.get_mut(&id) else {
             return;
         };
-        let (circuit, decoded) = (record.circuit, record.decoded.clone());
+        let decoded = record.decoded.clone();
         let Some(found) = record.units.get_mut(unit.index as usize) else {
             return;
         };
-        let circuit = circuit.and_then(|circuit| self.circuits.get_mut(&circuit));
+        let circuit = found
+            .circuit
+            .and_then(|circuit| self.circuits.get_mut(&circuit));
         let (Some(circuit), Some(job), false) = (circuit, decoded, found.aborted) else {
             return;
         };
@@ -116,10 +124,11 @@ impl<B: Backend + Clone> Coordinator<B> {
         if let Some(record) = self.jobs.get(&id) {
             record.shared.lock().timings.witness += took;
         }
-        let reserved = self.reserved_for_witness(id);
+        let reserved = self.reserved_for_witness(unit);
         let Some(found) = self.unit(unit) else {
             return;
         };
+        let circuit = found.circuit;
         if found.aborted {
             drop(result);
             self.stopped(unit);
@@ -141,13 +150,14 @@ impl<B: Backend + Clone> Coordinator<B> {
                 found.stage = Stage::Idle;
                 found.error = Some(message);
                 self.report(Event::WitnessFailed { unit });
+                self.leave_early(circuit);
                 self.forget_if_over(id);
             }
         }
     }
 
-    fn reserved_for_witness(&self, id: JobId) -> u64 {
-        let circuit = self.jobs.get(&id).and_then(|record| record.circuit);
+    fn reserved_for_witness(&mut self, unit: UnitId) -> u64 {
+        let circuit = self.unit(unit).and_then(|found| found.circuit);
         let circuit = circuit.and_then(|circuit| self.circuits.get(&circuit));
         let footprint = circuit.and_then(|circuit| circuit.footprint);
         footprint.map_or(0, |footprint| footprint.host_witness)
@@ -156,11 +166,11 @@ impl<B: Backend + Clone> Coordinator<B> {
     pub(super) fn place(&mut self, attempt: Attempt, device: DeviceId, lane: Lane) {
         let Attempt { unit, number } = attempt;
         let (id, lane) = (job_of(unit), lane.0 as usize);
-        let circuit = self.jobs.get(&id).and_then(|record| record.circuit);
         let Some(found) = self.unit(unit) else {
             return;
         };
         found.attempts = number;
+        let circuit = found.circuit;
         let witness = found.witness.clone();
         let target = self.devices.get_mut(device.0 as usize);
         let placed = match (target, circuit, witness) {
@@ -210,11 +220,14 @@ impl<B: Backend + Clone> Coordinator<B> {
 
     /// Nothing of an aborted unit is left.
     pub(super) fn stopped(&mut self, unit: UnitId) {
+        let mut circuit = None;
         if let Some(found) = self.unit(unit) {
             found.stage = Stage::Idle;
             found.witness = None;
+            circuit = found.circuit;
         }
         self.report(Event::Stopped { unit });
+        self.leave_early(circuit);
         self.forget_if_over(job_of(unit));
     }
 
@@ -282,15 +295,24 @@ impl<B: Backend + Clone> Coordinator<B> {
                 found.stage = Stage::Proved;
                 found.witness = None;
                 found.proof = Some(proved.to_bytes());
+                let circuit = found.circuit;
+                let synthesised = self.is_early(circuit);
                 self.counters.proofs += 1;
+                self.counters.synthesised += u64::from(synthesised);
                 if let Some(record) = self.jobs.get(&id) {
                     record.shared.lock().proved += 1;
                 }
                 if let Some(device) = self.device_name(device) {
                     let partition = unit.index as usize;
-                    self.tell(id, &JobEvent::Proved { partition, device });
+                    let proved = JobEvent::Proved {
+                        partition,
+                        device,
+                        synthesised,
+                    };
+                    self.tell(id, &proved);
                 }
                 self.report(Event::Finished { attempt });
+                self.leave_early(circuit);
                 self.forget_if_over(id);
             }
             Err(error) => self.attempt_failed(attempt, device, &error),

@@ -35,7 +35,7 @@ pub(crate) fn spawn_loader<B: Backend + Clone>(
                 loaded,
                 epoch,
             } = order;
-            let made = guarded(|| Ok(Prover::new(backend.clone(), &loaded.pce, &loaded.key)));
+            let made = guarded(|| Ok(prover(backend.clone(), &loaded)));
             let result = made.unwrap_or_else(|message| Err(Groth16Error::Thread(message)));
             drop(loaded);
             drop(report.send(Message::DeviceLoaded {
@@ -47,4 +47,15 @@ pub(crate) fn spawn_loader<B: Backend + Clone>(
         }
     })?);
     Ok(orders)
+}
+
+fn prover<B: Backend>(backend: B, loaded: &Loaded) -> Result<Prover<B>, Groth16Error> {
+    match loaded {
+        Loaded::Compiled(compiled) => Prover::new(backend, &compiled.pce, &compiled.key),
+        Loaded::Uncompiled(uncompiled) => {
+            // A unit's witness is there before a device is given the circuit for it.
+            let outline = uncompiled.outline.get().ok_or(Groth16Error::NoMatrices)?;
+            Prover::without_matrices(backend, outline, &uncompiled.key)
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod loader;
 mod pool;
 mod tasks;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use cuzk_backend::Backend;
@@ -13,6 +13,7 @@ use cuzk_groth16::{Computed, Groth16Error, Proved, Prover};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_proof_api::{Job, PROOF_BYTES, Standing};
+use cuzk_r1cs::{Outline, Shape};
 use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
 
 use crossbeam_channel::Sender;
@@ -26,7 +27,35 @@ pub(crate) use pool::{Pool, Thread, join_all, spawn};
 pub(crate) use tasks::{Assemble, Decode, Finish, MadeWitness, Open, Prepare, Witness};
 
 /// A circuit and its key in the host's memory.
-pub(crate) struct Loaded {
+pub(crate) enum Loaded {
+    Compiled(Compiled),
+    Uncompiled(Uncompiled),
+}
+
+/// The key of a circuit that is still being compiled.
+pub(crate) struct Uncompiled {
+    pub(crate) key: Parameters,
+    /// By which its witnesses are packed: that of the first.
+    pub(crate) outline: OnceLock<Outline>,
+}
+
+impl Uncompiled {
+    /// Holds a circuit against the key, by which its memory was counted.
+    pub(crate) fn check(&self, shape: Shape) -> Result<(), String> {
+        let key = &self.key;
+        let of_key = (key.vk().ic.len(), key.l().len(), key.h().len() + 1);
+        let found = (shape.inputs, shape.aux, shape.domain());
+        if of_key == found {
+            return Ok(());
+        }
+        Err(format!(
+            "inputs, aux and domain: the key wanted {of_key:?}, found {found:?}"
+        ))
+    }
+}
+
+/// A compiled circuit and its key.
+pub(crate) struct Compiled {
     pub(crate) pce: Pce,
     pub(crate) key: Parameters,
     /// What is known of its direct witnesses.
@@ -58,6 +87,12 @@ pub(crate) enum Message<B: Backend> {
     Decoded {
         job: JobId,
         result: Result<Arc<dyn Job>, String>,
+    },
+    /// A circuit is not compiled, which is begun now, and its key is there.
+    Compiling {
+        circuit: CircuitId,
+        key: Box<Parameters>,
+        footprint: Footprint,
     },
     /// A circuit's sizes are known, and its compiled form is where it can be opened.
     Prepared {

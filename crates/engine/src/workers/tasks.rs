@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
+use cuzk_curve::Fr;
 use cuzk_groth16::{Computed, Groth16Error};
-use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses};
+use cuzk_params::Parameters;
+use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses, by_synthesis};
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, CircuitId, DeviceId, UnitId};
 
 use super::pool::guarded;
-use super::{Loaded, Message, ProofBytes};
+use super::{Compiled, Loaded, Message, ProofBytes, Uncompiled};
 use crate::job::JobId;
 use crate::{Footprints, Source, SourceError};
 
@@ -67,7 +69,10 @@ impl Prepare {
         let result = guarded(|| {
             let pce = match self.source.find(&self.name).map_err(text)? {
                 Some(pce) => pce,
-                None => self.source.compile(&self.name).map_err(text)?,
+                None => {
+                    self.tell_of_key(report);
+                    self.source.compile(&self.name).map_err(text)?
+                }
             };
             self.footprints.of(&pce).map_err(|error| error.to_string())
         });
@@ -79,11 +84,26 @@ impl Prepare {
     }
 }
 
+impl Prepare {
+    /// With the key, jobs need not wait for the compilation. Where it is missing, whoever opens the circuit says so.
+    fn tell_of_key<B: Backend>(&self, report: &Sender<Message<B>>) {
+        if let Ok(key) = self.source.key(&self.name) {
+            drop(report.send(Message::Compiling {
+                circuit: self.circuit,
+                footprint: self.footprints.of_key(&key),
+                key: Box::new(key),
+            }));
+        }
+    }
+}
+
 /// A circuit to be opened with its key.
 pub(crate) struct Open {
     pub(crate) circuit: CircuitId,
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<dyn Source>,
+    /// The key, where it is open already.
+    pub(crate) key: Option<Parameters>,
 }
 
 impl Open {
@@ -94,15 +114,18 @@ impl Open {
                 Some(pce) => pce,
                 None => self.source.compile(&self.name).map_err(text)?,
             };
-            let key = self.source.key(&self.name).map_err(text)?;
+            let key = match self.key {
+                Some(key) => key,
+                None => self.source.key(&self.name).map_err(text)?,
+            };
             let standing = Mutex::new(self.source.standing(&pce));
             let source = Arc::clone(&self.source);
-            Ok(Arc::new(Loaded {
+            Ok(Arc::new(Loaded::Compiled(Compiled {
                 pce,
                 key,
                 standing,
                 source,
-            }))
+            })))
         });
         drop(report.send(Message::Opened { circuit, result }));
     }
@@ -161,7 +184,11 @@ impl Witness {
             loaded,
             refuted,
         } = self;
-        let result = guarded(|| witness(&*job, unit.index as usize, &loaded, refuted));
+        let partition = unit.index as usize;
+        let result = guarded(|| match &*loaded {
+            Loaded::Compiled(compiled) => witness(&*job, partition, compiled, refuted),
+            Loaded::Uncompiled(uncompiled) => synthesis(&*job, partition, uncompiled),
+        });
         drop((job, loaded));
         drop(report.send(Message::Witness {
             unit,
@@ -176,7 +203,7 @@ impl Witness {
 fn witness(
     job: &dyn Job,
     partition: usize,
-    loaded: &Loaded,
+    loaded: &Compiled,
     refuted: Option<String>,
 ) -> Result<MadeWitness, String> {
     let known = *lock(&loaded.standing);
@@ -189,18 +216,36 @@ fn witness(
         }
     };
     learn(loaded, witnesses.standing());
-    let public = job.public_inputs(partition).map_err(|e| e.to_string())?;
-    if packed.inputs().get(1..) != Some(&public[..]) {
-        return Err("the circuit's public inputs are not those of the statement".to_owned());
-    }
+    check_statement(job, partition, packed.inputs())?;
     Ok(MadeWitness {
         packed: Arc::new(packed),
         direct: witnesses.counts().direct > 0,
     })
 }
 
+fn check_statement(job: &dyn Job, partition: usize, inputs: &[Fr]) -> Result<(), String> {
+    let public = job.public_inputs(partition).map_err(|e| e.to_string())?;
+    if inputs.get(1..) != Some(&public[..]) {
+        return Err("the circuit's public inputs are not those of the statement".to_owned());
+    }
+    Ok(())
+}
+
+/// The witness of a partition with its products, by full synthesis: it satisfies every constraint.
+fn synthesis(job: &dyn Job, partition: usize, loaded: &Uncompiled) -> Result<MadeWitness, String> {
+    let made = by_synthesis(job, partition).map_err(|e| e.to_string())?;
+    loaded.check(made.shape())?;
+    check_statement(job, partition, made.inputs())?;
+    let outline = loaded.outline.get_or_init(|| made.outline());
+    let packed = made.pack(outline).map_err(|e| e.to_string())?;
+    Ok(MadeWitness {
+        packed: Arc::new(packed),
+        direct: false,
+    })
+}
+
 /// Remembers what was learnt of a circuit's direct witnesses.
-fn learn(loaded: &Loaded, learnt: Standing) {
+fn learn(loaded: &Compiled, learnt: Standing) {
     let mut standing = lock(&loaded.standing);
     // Another thread may have learnt more meanwhile; what was refused stays so.
     if *standing != Standing::Refused && *standing != learnt {

@@ -9,6 +9,7 @@ use cuzk_testing::simulated::{Fault, Step};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::early::slow;
 use crate::support::*;
 
 #[test]
@@ -110,7 +111,11 @@ fn storm(seed: u64) {
     config.scheduler.witness_slots = rng.gen_range(1..4);
     config.scheduler.host_memory = cuzk_engine::Bytes(rng.gen_range(3..12) << 20);
     config.stall_after = Duration::from_secs(20);
-    let engine = engine(config, &devices);
+    let compiles = Duration::from_millis(rng.gen_range(0..80));
+    let engine = match seed % 2 {
+        0 => engine(config, &devices),
+        _ => slow(compiles, config, &devices),
+    };
     let faults = [Fault::Error, Fault::OutOfMemory, Fault::WrongResult];
     let mut jobs = Vec::new();
     for _ in 0..40 {
@@ -171,5 +176,5 @@ fn storm(seed: u64) {
 
 #[test]
 fn every_job_ends_exactly_once() {
-    (0..8).for_each(storm);
+    (0..12).for_each(storm);
 }

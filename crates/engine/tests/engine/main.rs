@@ -3,6 +3,7 @@
 mod basics;
 mod cancel;
 mod direct;
+mod early;
 mod faults;
 mod founding;
 mod resources;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cuzk_backend_cpu::CpuBackend;
-use cuzk_engine::{Engine, Files, JobState, Outcome, Source, SourceError, Status, Submission};
+use cuzk_engine::{Engine, Files, Outcome, Source, SourceError, Status, Submission};
 use cuzk_groth16::keygen;
 use cuzk_params::{KeyStore, Parameters};
 use cuzk_pce::{Cache, Pce};
@@ -51,24 +51,25 @@ fn a_new_circuit_is_compiled_once_while_its_jobs_wait() {
     });
     let devices = devices(2, Duration::from_millis(1));
     let taken = with_lanes(&devices, 2);
-    let engine = Engine::new(config(), taken, Counted(Arc::clone(&counting))).unwrap();
+    let mut config = config();
+    // None is left for a job of a circuit that is not compiled.
+    config.scheduler.witness_slots = 1;
+    let engine = Engine::new(config, taken, Counted(Arc::clone(&counting))).unwrap();
     let jobs: Vec<ToyJob> = (0..6)
         .map(|i| ToyJob::new("toy-chain", [i, i + 1]))
         .collect();
     let handles: Vec<_> = jobs.iter().map(|job| submit(&engine, job)).collect();
     let cancelled = submit(&engine, &ToyJob::new("toy-chain", [1]));
-    for handle in &handles {
-        eventually("the circuit's jobs to wait", || {
-            handle.state() == JobState::Compiling
-        });
-    }
-    assert!(engine.status().circuits[0].preparing);
+    let status = wait_for(&engine, "the circuit's jobs to wait", |status| {
+        status.waiting == 13
+    });
+    assert!(status.circuits[0].preparing);
+    assert_eq!(status.in_witness, 0);
     cancelled.cancel();
     assert_eq!(outcome(&cancelled), Outcome::Cancelled);
     counting.gate.open();
     for (handle, job) in handles.iter().zip(&jobs) {
         assert_completes(handle, job);
-        assert!(handle.timings().resources > Duration::ZERO);
     }
     let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
     assert_eq!((count(&counting.compiled), count(&counting.keys)), (1, 1));

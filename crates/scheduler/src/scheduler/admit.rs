@@ -3,7 +3,7 @@
 use crate::event::{Action, JobSpec, Rejection};
 use crate::job::{Job, Stage, device_need, host_need};
 use crate::pool::Residency;
-use crate::types::{Bytes, JobId, Place, Priority, UnitId};
+use crate::types::{Bytes, Circuit, JobId, Place, Priority, UnitId};
 
 use super::{Scheduler, Timer};
 
@@ -21,14 +21,14 @@ enum Start {
 }
 
 impl Scheduler {
-    pub(super) fn submitted(&mut self, spec: JobSpec) -> bool {
+    pub(super) fn submitted(&mut self, spec: JobSpec, early: bool) -> bool {
         let job = spec.job;
         if let Err(reason) = self.check_submission(&spec) {
             self.tell(Action::Rejected { job, reason });
             return true;
         }
         self.tell(Action::Accepted { job });
-        self.take_in(&spec);
+        self.take_in(&spec, early);
         true
     }
 
@@ -44,10 +44,7 @@ impl Scheduler {
         }
         self.check_limits(spec)?;
         let needed = host_need(spec);
-        let budget = match spec.priority {
-            Priority::Critical => self.config.host_memory,
-            _ => (self.config.host_memory).minus(self.config.critical_host_memory),
-        };
+        let budget = self.host_budget(spec.priority);
         if needed > budget {
             return Err(Rejection::HostMemory { needed, budget });
         }
@@ -58,6 +55,14 @@ impl Scheduler {
                 let largest = found.unwrap_or_default();
                 Err(Rejection::Unavailable { needed, largest })
             }
+        }
+    }
+
+    /// What a unit of this priority may take of the host's memory at most.
+    pub(super) fn host_budget(&self, priority: Priority) -> Bytes {
+        match priority {
+            Priority::Critical => self.config.host_memory,
+            _ => (self.config.host_memory).minus(self.config.critical_host_memory),
         }
     }
 
@@ -81,9 +86,9 @@ impl Scheduler {
         Ok(())
     }
 
-    fn take_in(&mut self, spec: &JobSpec) {
+    fn take_in(&mut self, spec: &JobSpec, early: bool) {
         let id = spec.job;
-        let job = Job::new(spec, self.now, self.config.promote_after_us);
+        let job = Job::new(spec, early, self.now, self.config.promote_after_us);
         self.stats.jobs += 1;
         self.stats.units += job.units.len();
         self.stats.waiting += job.units.len();
@@ -95,9 +100,9 @@ impl Scheduler {
         if let Some(promotion) = job.promotion {
             self.timers.insert((promotion, Timer::Promotion(id)));
         }
-        self.waiting.insert(job.class, job.tenant, job.order);
         self.by_need.insert((job.needed, id));
         self.jobs.insert(id, job);
+        self.enqueue(id);
     }
 
     pub(super) fn job_count(&mut self, critical: bool) -> &mut usize {
@@ -108,7 +113,8 @@ impl Scheduler {
         }
     }
 
-    /// Starts witnesses in their turn: critical ones first, but for one of the others after a run of them.
+    /// Starts witnesses in their turn: critical ones first, but for one of the others after a run of them; early ones when
+    /// none of these can be.
     pub(super) fn admit_all(&mut self) {
         loop {
             let others_turn = self.counts.critical_started >= self.config.critical_run;
@@ -117,7 +123,12 @@ impl Scheduler {
                 Start::NoMemory if others_turn && self.critical_fits_reserve() => self.admit(true),
                 start => start,
             };
-            if started != Start::Started {
+            let goes_on = match started {
+                Start::Started => true,
+                Start::Nothing => self.admit_early(),
+                Start::NoMemory => false,
+            };
+            if !goes_on {
                 return;
             }
         }
@@ -125,14 +136,7 @@ impl Scheduler {
 
     /// Starts the witness that is first in turn among the critical, or among the others.
     fn admit(&mut self, critical: bool) -> Start {
-        let slots = self.config.witness_slots;
-        let full = if critical {
-            self.counts.critical_witnesses >= slots
-        } else {
-            let lanes = self.fleet.lanes_in_service();
-            let ahead = lanes.saturating_mul(self.config.ready_per_lane);
-            self.counts.witnesses >= slots || self.counts.ahead >= slots.saturating_add(ahead)
-        };
+        let full = self.free_slots(critical) == 0;
         let Some(id) = self.waiting.head(critical).filter(|_| !full) else {
             return Start::Nothing;
         };
@@ -148,12 +152,26 @@ impl Scheduler {
         Start::Started
     }
 
+    /// How many more witnesses of critical jobs, or of others, may be started.
+    pub(super) fn free_slots(&self, critical: bool) -> usize {
+        let slots = self.config.witness_slots;
+        if critical {
+            return slots.saturating_sub(self.counts.critical_witnesses);
+        }
+        let lanes = self.fleet.lanes_in_service();
+        let ahead = lanes.saturating_mul(self.config.ready_per_lane);
+        let ahead = slots
+            .saturating_add(ahead)
+            .saturating_sub(self.counts.ahead);
+        slots.saturating_sub(self.counts.witnesses).min(ahead)
+    }
+
     /// The host memory that a job's next unit takes, its resource included where it is not there.
     fn next_host_need(&self, job: &Job) -> Bytes {
-        let next = job.waiting.front().map(|&index| index as usize);
-        let unit = next.and_then(|index| job.units.get(index));
-        let missing = self.host.missing(job.circuit.id, job.circuit.host);
-        unit.map_or(Bytes(0), |unit| unit.host).plus(missing)
+        job.next().map_or(Bytes(0), |unit| {
+            let Circuit { id, host, .. } = unit.circuit;
+            unit.host.plus(self.host.missing(id, host))
+        })
     }
 
     /// Whether the critical job whose turn it is stays within what is kept for critical jobs.
@@ -166,11 +184,13 @@ impl Scheduler {
     }
 
     /// Whether there is room for the next unit of a job; where there is not, begins to evict what would make it.
-    fn make_host_room(&mut self, id: JobId) -> bool {
+    pub(super) fn make_host_room(&mut self, id: JobId) -> bool {
         let Some(job) = self.jobs.get(&id) else {
             return false;
         };
-        let circuit = job.circuit.id;
+        let Some(circuit) = job.next().map(|unit| unit.circuit.id) else {
+            return false;
+        };
         let kept = match job.is_critical() {
             true => Bytes(0),
             false => (self.config.critical_host_memory).minus(self.counts.critical_host),
@@ -187,7 +207,7 @@ impl Scheduler {
         false
     }
 
-    fn start_witness(&mut self, id: JobId) {
+    pub(super) fn start_witness(&mut self, id: JobId) {
         let sequence = self.counts.sequence;
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -195,10 +215,11 @@ impl Scheduler {
         let Some(index) = job.waiting.pop_front() else {
             return;
         };
-        let (circuit, class, tenant, order) = (job.circuit, job.class, job.tenant, job.order);
+        let (class, tenant, early) = (job.class, job.tenant, job.early);
         let (critical, last) = (job.is_critical(), job.waiting.is_empty());
         job.active += 1;
         let unit = &mut job.units[index as usize];
+        let circuit = unit.circuit;
         unit.stage = Stage::Witness;
         unit.host_held = unit.host;
         unit.holds_host = true;
@@ -206,15 +227,17 @@ impl Scheduler {
         unit.passes = 0;
         let known = self.durations.get(&circuit.id).copied();
         let cost = known.unwrap_or(DEFAULT_DURATION_US);
-        unit.charged = Some((class, cost));
+        unit.charged = (!early).then_some((class, cost));
         let bytes = unit.host;
         self.counts.sequence += 1;
         self.stats.waiting -= 1;
         self.stats.witness += 1;
         self.count_start(critical, bytes);
-        self.waiting.charge(class, tenant, cost);
+        if !early {
+            self.waiting.charge(class, tenant, cost);
+        }
         if last {
-            self.waiting.remove(class, tenant, order);
+            self.dequeue(id);
         }
         let unit = UnitId { job: id, index };
         self.hold_on_host(unit, circuit);

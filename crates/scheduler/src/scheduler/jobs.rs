@@ -23,15 +23,16 @@ impl Scheduler {
 
     /// Ends a job, once: stops what is under way of it and forgets what is not.
     pub(super) fn end_job(&mut self, id: JobId, outcome: Outcome) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.ended) else {
+        let live = self.jobs.get(&id).is_some_and(|job| !job.ended);
+        if live {
+            self.dequeue(id);
+        }
+        let Some(job) = self.jobs.get_mut(&id).filter(|_| live) else {
             return;
         };
         job.ended = true;
         let units = job.units.len() as u32;
         let waiting = std::mem::take(&mut job.waiting);
-        if !waiting.is_empty() {
-            self.waiting.remove(job.class, job.tenant, job.order);
-        }
         for index in &waiting {
             job.units[*index as usize].stage = Stage::Gone;
         }
@@ -89,7 +90,7 @@ impl Scheduler {
             return;
         };
         let before = std::mem::replace(&mut job.class, class);
-        if !job.waiting.is_empty() {
+        if !job.waiting.is_empty() && !job.early {
             self.waiting.remove(before, job.tenant, job.order);
             self.waiting.insert(class, job.tenant, job.order);
         }

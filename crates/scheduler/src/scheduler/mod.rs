@@ -2,6 +2,7 @@
 
 mod admit;
 mod devices;
+mod early;
 mod jobs;
 mod place;
 mod resources;
@@ -29,6 +30,8 @@ pub struct Scheduler {
     outbox: Vec<Action>,
     jobs: HashMap<JobId, Job>,
     waiting: Waiting,
+    /// Early jobs with units whose witness is not started, by priority and order.
+    early: BTreeSet<(usize, Order)>,
     ready: Ready,
     fleet: Fleet,
     host: Pool,
@@ -66,6 +69,9 @@ struct Counts {
     sequence: u64,
 }
 
+/// Order among the jobs of a tenant and class.
+type Order = (Instant, JobId);
+
 /// What is to be done at a time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
@@ -88,6 +94,7 @@ impl Scheduler {
             outbox: Vec::new(),
             jobs: HashMap::new(),
             waiting: Waiting::default(),
+            early: BTreeSet::new(),
             ready: Ready::default(),
             fleet: Fleet::new(config.lanes as usize),
             host: Pool::new(config.host_memory),
@@ -123,7 +130,9 @@ impl Scheduler {
     /// Takes an event in; false if it fits nothing.
     fn take(&mut self, event: Event) -> bool {
         match event {
-            Event::Submitted(spec) => self.submitted(spec),
+            Event::Submitted(spec) => self.submitted(spec, false),
+            Event::SubmittedEarly(spec) => self.submitted(spec, true),
+            Event::Replaced { circuit, by, unit } => self.replaced(circuit, by, unit),
             Event::Cancelled { job } => self.cancelled(job),
             Event::WitnessDone { unit } => self.witness_done(unit),
             Event::WitnessFailed { unit } => self.witness_failed(unit),

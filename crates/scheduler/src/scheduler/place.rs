@@ -95,14 +95,13 @@ impl Scheduler {
     }
 
     pub(super) fn request(&self, id: UnitId) -> Option<Request> {
-        let job = self.jobs.get(&id.job)?;
-        let unit = job.units.get(id.index as usize)?;
-        let needed = unit.device.plus(job.circuit.device);
+        let unit = self.unit(id)?;
+        let needed = unit.device.plus(unit.circuit.device);
         let failed = unit.failed.map(|(device, _)| device);
         Some(Request {
-            circuit: job.circuit.id,
+            circuit: unit.circuit.id,
             unit: unit.device,
-            resource: job.circuit.device,
+            resource: unit.circuit.device,
             avoid: failed.filter(|&device| self.fleet.another_in_service(needed, device)),
         })
     }

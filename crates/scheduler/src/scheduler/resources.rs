@@ -114,7 +114,8 @@ impl Scheduler {
         }
         self.host.let_go(circuit, self.now);
         for &unit in &units {
-            self.give_up_seat(unit);
+            // Who waits there may begin another load, once all of these have left.
+            self.release_seat(unit);
         }
         self.device_changed(id);
         self.device_faulted(id);

@@ -3,7 +3,7 @@
 use crate::fleet::Device;
 use crate::pool::{Pool, Residency};
 use crate::stats::{DeviceStatus, JobStatus, ResourceStatus, Stats};
-use crate::types::{DeviceId, JobId, Place};
+use crate::types::{CircuitId, DeviceId, JobId, Place, UnitId};
 
 use super::Scheduler;
 
@@ -26,6 +26,11 @@ impl Scheduler {
             unfinished: job.unfinished,
             ended: job.ended,
         })
+    }
+
+    /// The circuit of a unit, while its job is known.
+    pub fn circuit(&self, unit: UnitId) -> Option<CircuitId> {
+        self.circuit_of(unit)
     }
 
     /// A device.

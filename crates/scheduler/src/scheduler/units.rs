@@ -3,7 +3,7 @@
 use crate::event::{Action, Cause, Fault, Outcome};
 use crate::job::{Seat, Stage};
 use crate::ready::Position;
-use crate::types::{Attempt, Bytes, CircuitId, UnitId};
+use crate::types::{Attempt, Bytes, CircuitId, DeviceId, UnitId};
 
 use super::Scheduler;
 
@@ -109,10 +109,11 @@ impl Scheduler {
         let (now, Some(job)) = (self.now, self.jobs.get_mut(&id.job)) else {
             return;
         };
-        let (circuit, tenant) = (job.circuit.id, job.tenant);
+        let tenant = job.tenant;
         let Some(unit) = job.units.get_mut(id.index as usize) else {
             return;
         };
+        let circuit = unit.circuit.id;
         let taken = now.since(unit.placed_at).max(1);
         if let Some((class, charged)) = unit.charged.take() {
             self.waiting.correct(class, tenant, charged, taken);
@@ -207,10 +208,11 @@ impl Scheduler {
         };
         job.active -= 1;
         job.units[id.index as usize].stage = Stage::Waiting;
-        if job.waiting.is_empty() {
-            self.waiting.insert(job.class, job.tenant, job.order);
-        }
+        let first = job.waiting.is_empty();
         job.waiting.push_front(id.index);
+        if first {
+            self.enqueue(id.job);
+        }
         self.stats.waiting += 1;
     }
 
@@ -247,7 +249,7 @@ impl Scheduler {
             sequence: unit.sequence,
             unit: id,
         };
-        Some((position, job.circuit.id))
+        Some((position, unit.circuit.id))
     }
 
     /// Takes a unit out of the counts and queues of its stage, which its caller then changes. Seat and host memory stay.
@@ -337,25 +339,28 @@ impl Scheduler {
     }
 
     pub(super) fn circuit_of(&self, id: UnitId) -> Option<CircuitId> {
-        Some(self.jobs.get(&id.job)?.circuit.id)
+        Some(self.unit(id)?.circuit.id)
     }
 
     /// Gives back a unit's lane, its memory there and its use of the resource, if it has a lane.
     pub(super) fn give_up_seat(&mut self, id: UnitId) {
+        if let Some(device) = self.release_seat(id) {
+            self.device_changed(device);
+        }
+    }
+
+    /// [`Self::give_up_seat`] without going on with who waits on that device, which is returned.
+    pub(super) fn release_seat(&mut self, id: UnitId) -> Option<DeviceId> {
         let now = self.now;
-        let seat = self.unit_mut(id).and_then(|unit| unit.seat.take());
-        let (Some(seat), Some(circuit)) = (seat, self.circuit_of(id)) else {
-            return;
-        };
+        let seat = self.unit_mut(id)?.seat.take()?;
+        let circuit = self.circuit_of(id)?;
         let Seat {
             device: device_id,
             lane,
             bytes,
             seated,
         } = seat;
-        let Some(device) = self.fleet.get_mut(device_id) else {
-            return;
-        };
+        let device = self.fleet.get_mut(device_id)?;
         device.lanes[lane.0 as usize] = None;
         if device.waiting == Some(id) {
             device.waiting = None;
@@ -364,7 +369,7 @@ impl Scheduler {
             device.pool.release(bytes);
             device.pool.let_go(circuit, now);
         }
-        self.device_changed(device_id);
+        Some(device_id)
     }
 
     /// Tells the caller to stop a unit, unless it has nothing of it.

@@ -68,11 +68,9 @@ impl Model {
         }
         self.forget_resource(circuit, place);
         if place == Place::Host {
-            let jobs = self.jobs.values_mut();
-            let waiting = jobs.filter(|job| job.spec.circuit.id == circuit);
-            waiting
-                .flat_map(|job| &mut job.units)
-                .for_each(|unit| unit.uses_host = false);
+            let units = self.jobs.values_mut().flat_map(|job| &mut job.units);
+            let waiting = units.filter(|unit| unit.circuit == circuit);
+            waiting.for_each(|unit| unit.uses_host = false);
         }
         if let Place::Device(device) = place {
             let status = self.scheduler.device(device).unwrap();

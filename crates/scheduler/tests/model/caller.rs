@@ -18,6 +18,7 @@ pub enum Pending {
 /// What the caller has of a unit.
 #[derive(Clone, Debug)]
 pub struct ModelUnit {
+    pub circuit: CircuitId,
     pub spec: UnitSpec,
     pub host: u64,
     /// Whether a witness is in memory or being computed.
@@ -87,21 +88,46 @@ impl Model {
 
     /// Reports an event and carries out what comes back.
     pub fn send(&mut self, event: Event) {
-        if let Event::Submitted(spec) = &event {
-            self.sizes.insert(spec.circuit.id, spec.circuit);
-        }
-        if let Event::Preload { circuit, .. } = &event {
-            self.sizes.insert(circuit.id, *circuit);
-        }
         let submitted = match &event {
-            Event::Submitted(spec) => Some(spec.clone()),
+            Event::Submitted(spec) | Event::SubmittedEarly(spec) => Some(spec.clone()),
+            _ => None,
+        };
+        let named = match &event {
+            Event::Submitted(spec) | Event::SubmittedEarly(spec) => Some(spec.circuit),
+            Event::Preload { circuit, .. } => Some(*circuit),
+            Event::Replaced { by, .. } => Some(*by),
+            _ => None,
+        };
+        self.sizes
+            .extend(named.map(|circuit| (circuit.id, circuit)));
+        let replaced = match &event {
+            Event::Replaced { by, unit, .. } => Some((by.id, *unit)),
             _ => None,
         };
         let mut actions = Vec::new();
         self.scheduler.handle(event, self.now, &mut actions);
+        if let Some((by, unit)) = replaced {
+            self.replaced(by, unit);
+        }
         for action in actions {
             self.carry_out(action, submitted.as_ref());
             self.check_budgets();
+        }
+    }
+
+    /// Units that have another circuit now: none of them has anything yet.
+    fn replaced(&mut self, by: CircuitId, spec: UnitSpec) {
+        for (&job, known) in &mut self.jobs {
+            for (index, unit) in (0..).zip(&mut known.units) {
+                let circuit = self.scheduler.circuit(UnitId { job, index });
+                if circuit.is_none_or(|circuit| circuit == unit.circuit) {
+                    continue;
+                }
+                assert_eq!(circuit, Some(by));
+                assert!(!unit.witness && !unit.finished && unit.seat.is_none());
+                assert_eq!(known.outcome, None);
+                (unit.circuit, unit.spec) = (by, spec);
+            }
         }
     }
 
@@ -140,7 +166,9 @@ impl Model {
     }
 
     fn accept(&mut self, job: JobId, spec: &JobSpec) {
+        let circuit = spec.circuit.id;
         let unit = |spec: &UnitSpec| ModelUnit {
+            circuit,
             spec: *spec,
             host: 0,
             witness: false,
@@ -172,7 +200,7 @@ impl Model {
     }
 
     pub fn circuit(&self, id: UnitId) -> CircuitId {
-        self.jobs[&id.job].spec.circuit.id
+        self.jobs[&id.job].units[id.index as usize].circuit
     }
 
     fn start_witness(&mut self, id: UnitId) {
@@ -253,10 +281,7 @@ impl Model {
         };
         assert!(resource.1, "evicted while it is loaded");
         for (id, job) in &self.jobs {
-            if job.spec.circuit.id != circuit {
-                continue;
-            }
-            for unit in &job.units {
+            for unit in job.units.iter().filter(|unit| unit.circuit == circuit) {
                 let used = match place {
                     Place::Host => unit.uses_host,
                     Place::Device(device) => unit.seat.is_some_and(|(on, ..)| on == device),

@@ -16,6 +16,8 @@ const FAULTS: [Fault; 4] = [
 #[derive(Clone, Debug)]
 enum Step {
     Submit(JobSpec),
+    SubmitEarly(JobSpec),
+    Replace(u64, u64, UnitSpec),
     Well(usize),
     Badly(usize, usize),
     DeviceDone(usize),
@@ -39,12 +41,15 @@ fn circuit(id: u64) -> Circuit {
     }
 }
 
-fn job() -> impl Strategy<Value = JobSpec> {
-    let unit = (0..60_u64, 0..70_u64).prop_map(|(host, device)| UnitSpec {
+fn unit() -> impl Strategy<Value = UnitSpec> {
+    (0..60_u64, 0..70_u64).prop_map(|(host, device)| UnitSpec {
         host: Bytes(host),
         device: Bytes(device),
-    });
-    let units = prop::collection::vec(unit, 0..5);
+    })
+}
+
+fn job() -> impl Strategy<Value = JobSpec> {
+    let units = prop::collection::vec(unit(), 0..5);
     let deadline = prop::option::weighted(0.2, 0..2_000_u64);
     (0..40_u64, 0..4_u64, 0..4_usize, deadline, 0..4_u64, units).prop_map(
         |(job, tenant, priority, deadline, id, units)| JobSpec {
@@ -66,6 +71,8 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     prop_oneof![
         8 => job().prop_map(Step::Submit),
+        3 => job().prop_map(Step::SubmitEarly),
+        2 => (0..4_u64, 1..4_u64, unit()).prop_map(|(id, by, unit)| Step::Replace(id, (id + by) % 4, unit)),
         20 => any().prop_map(Step::Well),
         3 => (any(), 0..FAULTS.len()).prop_map(|(index, fault)| Step::Badly(index, fault)),
         4 => any().prop_map(Step::DeviceDone),
@@ -113,7 +120,7 @@ fn take(model: &mut Model, step: Step) {
     let run = |index: usize| (!runs.is_empty()).then(|| runs[index % runs.len()]);
     let pending = model.pending.len();
     match step {
-        Step::Submit(spec) if model.jobs.contains_key(&spec.job) => {
+        Step::Submit(spec) | Step::SubmitEarly(spec) if model.jobs.contains_key(&spec.job) => {
             let status = model.scheduler.job(spec.job);
             if status.is_some() {
                 model.send(Event::Submitted(spec));
@@ -121,6 +128,8 @@ fn take(model: &mut Model, step: Step) {
             }
         }
         Step::Submit(spec) => model.send(Event::Submitted(spec)),
+        Step::SubmitEarly(spec) => model.send(Event::SubmittedEarly(spec)),
+        Step::Replace(id, by, unit) => replace(model, id, by, unit),
         Step::Well(_) | Step::Badly(..) if pending == 0 => model.send(Event::Tick),
         Step::Well(index) => model.answer(index % pending, true, Fault::Device),
         Step::Badly(index, fault) => model.answer(index % pending, false, FAULTS[fault]),
@@ -165,6 +174,11 @@ fn take(model: &mut Model, step: Step) {
     }
 }
 
+fn replace(model: &mut Model, id: u64, by: u64, unit: UnitSpec) {
+    let (circuit, by) = (CircuitId(id), circuit(by));
+    model.send(Event::Replaced { circuit, by, unit });
+}
+
 proptest! {
     /// The model's assertions hold throughout; then, when faults stop, every job ends and everything is given back.
     #[test]
@@ -181,6 +195,10 @@ proptest! {
             take(&mut model, step);
             let late = |at: Instant| at <= model.now;
             prop_assert!(!model.scheduler.next_wakeup().is_some_and(late));
+        }
+        for id in 0..4 {
+            let (host, device) = (Bytes(5), Bytes(5));
+            replace(&mut model, id, (id + 1) % 4, UnitSpec { host, device });
         }
         model.drain();
         while !model.pending.is_empty() {

@@ -5,7 +5,7 @@ mod part;
 use cuzk_backend::BackendError;
 use cuzk_curve::{EncodedPoints, Group};
 use cuzk_gpu::{Argument, Buffer, Grid};
-use cuzk_r1cs::{CompactR1cs, Shape, VariableSet};
+use cuzk_r1cs::{Classes, Shape, VariableSet};
 use group::Group as _;
 
 use super::sort::{ScalarList, Selection};
@@ -47,15 +47,15 @@ impl<G: Group> Query<G> {
         backend: &CudaBackend,
         points: EncodedPoints<G>,
         variables: &VariableSet,
-        r1cs: &CompactR1cs,
+        classes: Classes<'_>,
         largest_cluster: Option<u32>,
     ) -> Result<Self, BackendError> {
-        let shape = r1cs.shape;
+        let shape = classes.shape;
         length("points of a query", variables.len(), points.len())?;
         length("inputs of a query", shape.inputs, variables.inputs.len())?;
         length("aux of a query", shape.aux, variables.aux.len())?;
         let most = backend.resident_points::<G>(points.len());
-        let mut parts = parts(variables, r1cs, most.unwrap_or(usize::MAX));
+        let mut parts = parts(variables, classes, most.unwrap_or(usize::MAX));
         let held = match (most, parts.pop()) {
             (None, Some(mut part)) => {
                 let (fields, bits) = (part.field_slots.len(), part.bit_points());
@@ -80,7 +80,7 @@ impl<G: Group> Query<G> {
         };
         Ok(Self {
             shape,
-            slots: r1cs.slots(),
+            slots: classes.slots(),
             held,
         })
     }

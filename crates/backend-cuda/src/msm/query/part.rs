@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuzk_r1cs::{CompactR1cs, VariableSet};
+use cuzk_r1cs::{Classes, VariableSet};
 
 use crate::mat_vec::halves;
 
@@ -47,7 +47,7 @@ impl Part {
 }
 
 /// Cuts a query into parts of about `most` points at most: a word is never cut.
-pub fn parts(variables: &VariableSet, r1cs: &CompactR1cs, most: usize) -> Vec<Part> {
+pub fn parts(variables: &VariableSet, classes: Classes<'_>, most: usize) -> Vec<Part> {
     let words = halves(variables.aux.words());
     let inputs = variables.inputs.count_ones();
     let mut parts = Vec::new();
@@ -62,7 +62,7 @@ pub fn parts(variables: &VariableSet, r1cs: &CompactR1cs, most: usize) -> Vec<Pa
         let points = first_point..first_point + count;
         parts.push(part(
             variables,
-            r1cs,
+            classes,
             &words[first_word..end],
             (first_word, points),
         ));
@@ -75,7 +75,7 @@ pub fn parts(variables: &VariableSet, r1cs: &CompactR1cs, most: usize) -> Vec<Pa
 
 fn part(
     variables: &VariableSet,
-    r1cs: &CompactR1cs,
+    classes: Classes<'_>,
     words: &[u32],
     (first_word, points): (usize, Range<usize>),
 ) -> Part {
@@ -89,7 +89,7 @@ fn part(
         part.field_slots.extend(inputs);
         part.inputs = part.field_slots.len();
     }
-    let class = &r1cs.field_class;
+    let class = classes.field;
     let (mut bits_before, mut fields_before) = (0, 0);
     for (word, &present) in words.iter().enumerate() {
         let index = first_word + word;
@@ -105,7 +105,7 @@ fn part(
         let mut rest = fields;
         while rest != 0 {
             let aux = index * WORD + rest.trailing_zeros() as usize;
-            let slot = r1cs.shape.inputs + class.rank(aux);
+            let slot = classes.shape.inputs + class.rank(aux);
             part.field_slots.push(slot as u32);
             rest &= rest - 1;
         }
@@ -144,7 +144,7 @@ mod tests {
         for variables in [Density::l(r1cs.shape), density.a(r1cs.shape), density.b()] {
             let inputs = variables.inputs.count_ones();
             for most in [0, 1, 40, 64, 100, usize::MAX] {
-                let parts = parts(&variables, r1cs, most);
+                let parts = parts(&variables, r1cs.classes(), most);
                 assert!(most < usize::MAX || parts.len() == 1);
                 let (mut next, mut bits) = (0, Vec::new());
                 for part in &parts {
@@ -172,7 +172,7 @@ mod tests {
         let pce = circuit();
         let r1cs = pce.r1cs();
         let variables = r1cs.density().unwrap().a(r1cs.shape);
-        let parts = parts(&variables, r1cs, 64);
+        let parts = parts(&variables, r1cs.classes(), 64);
         assert!(parts.len() > 2);
         let mut wanted: Vec<usize> = variables.inputs.iter_ones().collect();
         let mut slot = r1cs.shape.inputs;
