@@ -13,7 +13,7 @@ use cuzk_engine::{
 use cuzk_groth16::{PROOF_BYTES, PreparedVerifyingKey, Proof, keygen, verify};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
-use cuzk_proof_api::{AnyCircuit, Job, ProofApiError};
+use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, by_synthesis};
 use cuzk_testing::simulated::{Fault, Settings, SimulatedDevice, Step};
 use ff::Field;
 use peak_alloc::PeakAlloc;
@@ -151,10 +151,28 @@ fn run(pce: &Pce, key: &Parameters, partitions: usize, host: u64, device_bytes: 
     }
 }
 
+/// A full synthesis takes what is reserved for it, and what is left is what it says.
+fn synthesise(key: &Parameters) {
+    let footprint = Footprint::plain_of_key(key);
+    HEAP.reset_peak_usage();
+    let before = HEAP.current_usage();
+    let synthesis = by_synthesis(&Chains(1), 0).unwrap();
+    let outline = synthesis.outline();
+    let witness = synthesis.pack(&outline).unwrap();
+    let (most, left) = (HEAP.peak_usage() - before, HEAP.current_usage() - before);
+    let reserved = (footprint.host_witness + footprint.host_resident) as usize;
+    println!("a synthesis: {most} bytes of heap, {left} left; reserved {reserved}");
+    assert!(most <= reserved, "{most} of {reserved}");
+    let known = witness.size_bytes() + outline.size_bytes();
+    assert!(left <= known + 4096, "{left}, of which {known} are known");
+    assert!(outline.size_bytes() as u64 <= footprint.host_resident);
+}
+
 #[test]
 fn ten_partitions_under_a_budget_for_two() {
     let pce = Pce::record(Chain { x: None }).unwrap();
     let key = keygen::in_memory(&CpuBackend, &pce, &mut OsRng).unwrap();
+    synthesise(&key);
     let footprint = Footprint::plain(pce.r1cs()).unwrap();
     let device = footprint.device_resident + footprint.device_work;
     let two = footprint.host_resident + 2 * footprint.host_witness;

@@ -85,8 +85,8 @@ impl<B: Backend> Prover<B> {
         Self::resident(backend, key, Some(r1cs), &density, r1cs.classes())
     }
 
-    /// Makes the key of a circuit resident that is not compiled. It proves witnesses that bring their products
-    /// ([`PackedWitness::products`]) and are packed by this outline; none of another synthesis's.
+    /// Makes the key of a circuit resident that is not compiled. It proves witnesses that were packed by this outline and
+    /// bring their products ([`PackedWitness::products`]).
     ///
     /// Errors: as [`Prover::new`].
     pub fn without_matrices(

@@ -462,7 +462,7 @@ mod tests {
             .for_each(|i| classes.set(i));
         let aux = |i: usize| match i % 1001 {
             0 => Fr::from(i as u64),
-            _ if classes.get(i) && i % 5 != 0 => Fr::from(i as u64 + 2),
+            _ if classes.get(i) && !i.is_multiple_of(5) => Fr::from(i as u64 + 2),
             _ => Fr::from(i as u64 / 3 % 2),
         };
         let inputs = vec![Fr::ONE, Fr::from(77)];

@@ -24,7 +24,7 @@ pub(super) struct CircuitRecord {
     /// Jobs that wait for the sizes, and since when.
     pub(super) waiting: Vec<(JobId, Instant)>,
     /// The key, between the beginning of a compilation and the first use of its result.
-    pub(super) key: Option<Parameters>,
+    pub(super) key: Option<Box<Parameters>>,
     /// The circuit that jobs have while this one is being compiled.
     pub(super) meanwhile: Option<CircuitId>,
     /// Whether it is such a circuit.

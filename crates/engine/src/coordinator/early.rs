@@ -19,14 +19,14 @@ use super::Coordinator;
 pub(super) struct Early {
     /// The circuit.
     of: CircuitId,
-    key: Parameters,
+    key: Box<Parameters>,
     /// The key with the outline of the first witness. What is on a device was made by it, and it is kept as long as that is.
     opened: Option<Arc<Loaded>>,
 }
 
 impl<B: Backend + Clone> Coordinator<B> {
     /// A circuit is being compiled, and its key is there: the jobs that wait need not.
-    pub(super) fn compiling(&mut self, id: CircuitId, key: Parameters, footprint: Footprint) {
+    pub(super) fn compiling(&mut self, id: CircuitId, key: Box<Parameters>, footprint: Footprint) {
         let Some(name) = self.circuits.get(&id).map(|circuit| &circuit.name) else {
             return;
         };
@@ -88,7 +88,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         let key = &early.key;
         let opened = early.opened.get_or_insert_with(|| {
             Arc::new(Loaded::Uncompiled(Uncompiled {
-                key: key.clone(),
+                key: (**key).clone(),
                 outline: OnceLock::new(),
             }))
         });

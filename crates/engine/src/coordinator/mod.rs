@@ -171,7 +171,7 @@ impl<B: Backend + Clone> Coordinator<B> {
                 circuit,
                 key,
                 footprint,
-            } => self.compiling(circuit, *key, footprint),
+            } => self.compiling(circuit, key, footprint),
             Message::Prepared {
                 circuit,
                 result,

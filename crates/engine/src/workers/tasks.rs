@@ -103,7 +103,7 @@ pub(crate) struct Open {
     pub(crate) name: Arc<str>,
     pub(crate) source: Arc<dyn Source>,
     /// The key, where it is open already.
-    pub(crate) key: Option<Parameters>,
+    pub(crate) key: Option<Box<Parameters>>,
 }
 
 impl Open {
@@ -115,7 +115,7 @@ impl Open {
                 None => self.source.compile(&self.name).map_err(text)?,
             };
             let key = match self.key {
-                Some(key) => key,
+                Some(key) => *key,
                 None => self.source.key(&self.name).map_err(text)?,
             };
             let standing = Mutex::new(self.source.standing(&pce));

@@ -43,7 +43,7 @@ impl Scheduler {
         true
     }
 
-    pub(super) fn replaced(&mut self, circuit: CircuitId, by: Circuit, unit: UnitSpec) -> bool {
+    pub(super) fn replaced(&mut self, circuit: CircuitId, by: Circuit, unit: UnitSpec) {
         let early = self.jobs.iter().filter(|(_, job)| {
             let of_circuit = job.units.iter().any(|unit| unit.circuit.id == circuit);
             job.early && !job.ended && of_circuit
@@ -51,10 +51,9 @@ impl Scheduler {
         let mut jobs: Vec<JobId> = early.map(|(id, _)| *id).collect();
         // The order of the map is not the same each time.
         jobs.sort_unstable();
-        for &id in &jobs {
+        for id in jobs {
             self.replace_in(id, by, unit);
         }
-        !jobs.is_empty()
     }
 
     fn replace_in(&mut self, id: JobId, by: Circuit, spec: UnitSpec) {

@@ -132,7 +132,10 @@ impl Scheduler {
         match event {
             Event::Submitted(spec) => self.submitted(spec, false),
             Event::SubmittedEarly(spec) => self.submitted(spec, true),
-            Event::Replaced { circuit, by, unit } => self.replaced(circuit, by, unit),
+            Event::Replaced { circuit, by, unit } => {
+                self.replaced(circuit, by, unit);
+                true
+            }
             Event::Cancelled { job } => self.cancelled(job),
             Event::WitnessDone { unit } => self.witness_done(unit),
             Event::WitnessFailed { unit } => self.witness_failed(unit),

@@ -578,9 +578,9 @@ fn early_jobs_stand_back_until_their_circuit_is_replaced() {
         assert!(model.started.ends_with(&[unit(id, 0), unit(id, 1)]));
         model.drain();
     }
-    let ignored = model.scheduler.stats().ignored;
+    // Where there are no early jobs it means nothing.
     model.send(replaced(compiled, small(10)));
-    assert_eq!(model.scheduler.stats().ignored, ignored + 1);
+    model.check_all_returned();
 }
 
 /// Units that shared a failed load leave before the next in line begins another.

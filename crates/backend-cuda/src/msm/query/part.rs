@@ -206,7 +206,7 @@ mod tests {
         })
         .unwrap();
         let variables = pce.r1cs().density().unwrap().a(pce.shape);
-        let parts = parts(&variables, pce.r1cs(), 1);
+        let parts = parts(&variables, pce.r1cs().classes(), 1);
         let wanted = Part {
             points: 0..1,
             inputs: 1,
