@@ -4,10 +4,10 @@ use cuzk_scheduler::*;
 
 use crate::caller::{Model, Pending};
 
-const D0: DeviceId = DeviceId(0);
+pub const D0: DeviceId = DeviceId(0);
 const D1: DeviceId = DeviceId(1);
 
-fn circuit(id: u64, host: u64, device: u64) -> Circuit {
+pub fn circuit(id: u64, host: u64, device: u64) -> Circuit {
     Circuit {
         id: CircuitId(id),
         host: Bytes(host),
@@ -15,7 +15,7 @@ fn circuit(id: u64, host: u64, device: u64) -> Circuit {
     }
 }
 
-fn job(id: u64, priority: Priority, circuit: Circuit, units: &[(u64, u64)]) -> JobSpec {
+pub fn job(id: u64, priority: Priority, circuit: Circuit, units: &[(u64, u64)]) -> JobSpec {
     let unit = |&(host, device): &(u64, u64)| UnitSpec {
         host: Bytes(host),
         device: Bytes(device),
@@ -30,12 +30,12 @@ fn job(id: u64, priority: Priority, circuit: Circuit, units: &[(u64, u64)]) -> J
     }
 }
 
-fn unit(job: u64, index: u32) -> UnitId {
+pub fn unit(job: u64, index: u32) -> UnitId {
     let job = JobId(job);
     UnitId { job, index }
 }
 
-fn small() -> Config {
+pub fn small() -> Config {
     Config {
         host_memory: Bytes(100),
         ready_per_lane: 4,
@@ -44,19 +44,19 @@ fn small() -> Config {
 }
 
 impl Model {
-    fn submit(&mut self, spec: JobSpec) {
+    pub fn submit(&mut self, spec: JobSpec) {
         self.send(Event::Submitted(spec));
     }
 
     /// Answers all that is pending but what runs on devices.
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let settles = |p: &Pending| !matches!(p, Pending::Run(_) | Pending::Probe(_));
         while let Some(at) = self.pending.iter().position(settles) {
             self.answer(at, true, Fault::Device);
         }
     }
 
-    fn end_run(&mut self, id: UnitId, well: bool, fault: Fault) {
+    pub fn end_run(&mut self, id: UnitId, well: bool, fault: Fault) {
         let runs = |p: &Pending| matches!(p, Pending::Run(attempt) if attempt.unit == id);
         let at = self.pending.iter().position(runs).expect("it runs");
         self.answer(at, well, fault);
@@ -519,68 +519,6 @@ fn limits_that_allow_nothing_are_errors() {
     let (kept, budget) = (Bytes(100), Bytes(100));
     let error = Scheduler::new(config).map(drop);
     assert_eq!(error, Err(ConfigError::CriticalHostMemory { kept, budget }));
-}
-
-/// Early jobs begin where nothing else waits and a slot is left; those of their units that have not begun take the circuit
-/// that replaces theirs, if it fits.
-#[test]
-fn early_jobs_stand_back_until_their_circuit_is_replaced() {
-    let mut model = Model::new(Config {
-        witness_slots: 2,
-        ..small()
-    });
-    model.device_up(D0, 100);
-    let (first, compiled) = (circuit(1, 0, 10), circuit(2, 5, 20));
-    let units = [(40, 30), (40, 30), (40, 30)];
-    let spec = job(1, Priority::High, first, &units);
-    model.send(Event::SubmittedEarly(spec));
-    assert_eq!(model.started, [unit(1, 0)], "one slot is left");
-    model.submit(job(
-        2,
-        Priority::Low,
-        circuit(3, 0, 0),
-        &[(30, 10), (70, 10)],
-    ));
-    assert_eq!(model.started, [unit(1, 0), unit(2, 0)]);
-    model.settle();
-    // What waits for memory goes ahead of it, whatever its priority.
-    assert_eq!(model.started, [unit(1, 0), unit(2, 0)]);
-    model.end_run(unit(2, 0), true, Fault::Device);
-    model.end_run(unit(1, 0), true, Fault::Device);
-    assert_eq!(model.started[2..], [unit(2, 1)]);
-    let small = |host| UnitSpec {
-        host: Bytes(host),
-        device: Bytes(40),
-    };
-    let replaced = |by, unit| Event::Replaced {
-        circuit: CircuitId(1),
-        by,
-        unit,
-    };
-    assert_eq!(model.circuit(unit(1, 1)), CircuitId(1));
-    model.send(replaced(compiled, small(10)));
-    assert_eq!(model.scheduler.circuit(unit(1, 0)), Some(CircuitId(1)));
-    for index in [1, 2] {
-        assert_eq!(model.scheduler.circuit(unit(1, index)), Some(CircuitId(2)));
-    }
-    model.settle();
-    assert_eq!(model.started[3..], [unit(1, 1), unit(1, 2)]);
-    model.drain();
-    assert_eq!(model.jobs[&JobId(1)].outcome, Some(Outcome::Completed));
-
-    // A circuit that fits nowhere takes no one's place, and the job waits in the queue like all others.
-    for (host, device) in [(91, 20), (5, 90)] {
-        let id = 10 + host;
-        let spec = job(id, Priority::Low, first, &[(40, 30), (40, 30)]);
-        model.send(Event::SubmittedEarly(spec));
-        model.send(replaced(circuit(2, host, device), small(10)));
-        assert_eq!(model.scheduler.circuit(unit(id, 1)), Some(CircuitId(1)));
-        assert!(model.started.ends_with(&[unit(id, 0), unit(id, 1)]));
-        model.drain();
-    }
-    // Where there are no early jobs it means nothing.
-    model.send(replaced(compiled, small(10)));
-    model.check_all_returned();
 }
 
 /// Units that shared a failed load leave before the next in line begins another.

@@ -1,0 +1,68 @@
+//! Jobs whose circuit is to be replaced.
+
+use cuzk_scheduler::*;
+
+use crate::caller::Model;
+use crate::policies::*;
+
+/// Early jobs begin where nothing else waits and a slot is left; those of their units that have not begun take the circuit
+/// that replaces theirs, if it fits.
+#[test]
+fn early_jobs_stand_back_until_their_circuit_is_replaced() {
+    let mut model = Model::new(Config {
+        witness_slots: 2,
+        ..small()
+    });
+    model.device_up(D0, 100);
+    let (first, compiled) = (circuit(1, 0, 10), circuit(2, 5, 20));
+    let units = [(40, 30), (40, 30), (40, 30)];
+    let spec = job(1, Priority::High, first, &units);
+    model.send(Event::SubmittedEarly(spec));
+    assert_eq!(model.started, [unit(1, 0)], "one slot is left");
+    model.submit(job(
+        2,
+        Priority::Low,
+        circuit(3, 0, 0),
+        &[(30, 10), (70, 10)],
+    ));
+    assert_eq!(model.started, [unit(1, 0), unit(2, 0)]);
+    model.settle();
+    // What waits for memory goes ahead of it, whatever its priority.
+    assert_eq!(model.started, [unit(1, 0), unit(2, 0)]);
+    model.end_run(unit(2, 0), true, Fault::Device);
+    model.end_run(unit(1, 0), true, Fault::Device);
+    assert_eq!(model.started[2..], [unit(2, 1)]);
+    let small = |host| UnitSpec {
+        host: Bytes(host),
+        device: Bytes(40),
+    };
+    let replaced = |by, unit| Event::Replaced {
+        circuit: CircuitId(1),
+        by,
+        unit,
+    };
+    assert_eq!(model.circuit(unit(1, 1)), CircuitId(1));
+    model.send(replaced(compiled, small(10)));
+    assert_eq!(model.scheduler.circuit(unit(1, 0)), Some(CircuitId(1)));
+    for index in [1, 2] {
+        assert_eq!(model.scheduler.circuit(unit(1, index)), Some(CircuitId(2)));
+    }
+    model.settle();
+    assert_eq!(model.started[3..], [unit(1, 1), unit(1, 2)]);
+    model.drain();
+    assert_eq!(model.jobs[&JobId(1)].outcome, Some(Outcome::Completed));
+
+    // A circuit that fits nowhere takes no one's place, and the job waits in the queue like all others.
+    for (host, device) in [(91, 20), (5, 90)] {
+        let id = 10 + host;
+        let spec = job(id, Priority::Low, first, &[(40, 30), (40, 30)]);
+        model.send(Event::SubmittedEarly(spec));
+        model.send(replaced(circuit(2, host, device), small(10)));
+        assert_eq!(model.scheduler.circuit(unit(id, 1)), Some(CircuitId(1)));
+        assert!(model.started.ends_with(&[unit(id, 0), unit(id, 1)]));
+        model.drain();
+    }
+    // Where there are no early jobs it means nothing.
+    model.send(replaced(compiled, small(10)));
+    model.check_all_returned();
+}
