@@ -3,8 +3,8 @@
 //!
 //! Arguments: a folder of keys, or `-` to measure compiling and full synthesis alone; circuits (default the four of 2 KiB).
 //! Prints a line of JSON a circuit: seconds of compiling and of one partition's synthesis, each alone, and the bytes that
-//! are left of the latter; then seconds from the submission to the first partition's proof and to the job's end on the
-//! processor: where partitions are synthesised while the circuit is compiled, where they wait for it (one witness at a
+//! are left of the latter; then seconds from the submission to the first partition's witness, to its proof and to the job's
+//! end on the processor: where partitions are synthesised while the circuit is compiled, where they wait for it (one witness at a
 //! time, so that no slot is left beside it), and once it is compiled.
 
 use std::sync::Mutex;
@@ -44,7 +44,9 @@ fn main() -> anyhow::Result<()> {
             "synthesis_bytes": bytes,
         });
         if keys != "-" {
-            let (meanwhile, compiled) = jobs(id, &request, (&keys, 2))?;
+            // The first to use a key reads it from the disk.
+            let (_, compiled) = jobs(id, &request, (&keys, 1))?;
+            let (meanwhile, _) = jobs(id, &request, (&keys, 2))?;
             let (waiting, _) = jobs(id, &request, (&keys, 1))?;
             row["by_synthesis"] = meanwhile;
             row["waiting"] = waiting;
@@ -154,11 +156,14 @@ fn run(
     let before = engine.status().counters.synthesised;
     let clock = Instant::now();
     let handle = engine.submit(Submission::request(proof_type, request.clone()))?;
-    let mut first_s = None;
+    let (mut ready_s, mut first_s) = (None, None);
     for event in handle.subscribe() {
-        if let JobEvent::Proved { .. } = event {
-            first_s.get_or_insert(clock.elapsed().as_secs_f64());
-        }
+        let time = match event {
+            JobEvent::WitnessDone { .. } => &mut ready_s,
+            JobEvent::Proved { .. } => &mut first_s,
+            _ => continue,
+        };
+        time.get_or_insert(clock.elapsed().as_secs_f64());
     }
     let all_s = clock.elapsed().as_secs_f64();
     let Outcome::Completed(_) = handle.wait() else {
@@ -166,6 +171,7 @@ fn run(
     };
     ensure!(first_s.is_some(), "{id}: no proof was told of");
     Ok(json!({
+        "first_witness_s": ready_s,
         "first_proof_s": first_s,
         "job_s": all_s,
         "partitions": handle.progress().1,

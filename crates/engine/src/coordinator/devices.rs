@@ -243,6 +243,8 @@ impl<B: Backend + Clone> Coordinator<B> {
             Ok(prover) => {
                 device.provers.insert(circuit, prover);
                 self.report(Event::Loaded { circuit, place });
+                // Who wanted it may have ended meanwhile.
+                self.leave_early(Some(circuit));
             }
             Err(error) => {
                 device.faults += 1;

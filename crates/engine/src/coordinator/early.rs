@@ -101,7 +101,8 @@ impl<B: Backend + Clone> Coordinator<B> {
         circuit.is_some_and(|circuit| circuit.early.is_some())
     }
 
-    /// After a unit of this circuit has ended: one that was replaced leaves the memories when its last unit does.
+    /// After a unit of this circuit has ended, or the circuit has come to a device: one that was replaced leaves the memories
+    /// when nobody uses it.
     pub(super) fn leave_early(&mut self, id: Option<CircuitId>) {
         let Some(id) = id else {
             return;
@@ -118,14 +119,19 @@ impl<B: Backend + Clone> Coordinator<B> {
 
     /// Forgets the outline of a circuit that is in no memory any more.
     pub(super) fn forget_outline(&mut self, id: CircuitId) {
-        let on_device = self.devices.iter().any(|device| device.holds(id));
-        if let Some(circuit) = self.circuits.get_mut(&id)
+        if !self.is_in_memory(id)
+            && let Some(circuit) = self.circuits.get_mut(&id)
             && let Some(early) = &mut circuit.early
-            && circuit.host.is_none()
-            && !on_device
         {
             early.opened = None;
         }
+    }
+
+    /// Whether a circuit is on the host, or on a device or on its way there.
+    pub(super) fn is_in_memory(&self, id: CircuitId) -> bool {
+        let circuit = self.circuits.get(&id);
+        circuit.is_some_and(|circuit| circuit.host.is_some())
+            || self.devices.iter().any(|device| device.holds(id))
     }
 
     /// Has a job wait for the compilation that does not fit without; `false` for other jobs.

@@ -19,6 +19,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         let mut circuits: Vec<CircuitStatus> = self
             .circuits
             .iter()
+            .filter(|(id, circuit)| circuit.early.is_none() || self.is_in_memory(**id))
             .map(|(&id, circuit)| self.circuit_status(id, circuit, &resources))
             .collect();
         circuits.sort_by(|a, b| a.name.cmp(&b.name));
