@@ -444,11 +444,12 @@ pub fn assert_baseline(engine: &SimulatedEngine, devices: &[SimulatedDevice]) {
         let lanes = || status.devices.iter().flat_map(|device| &device.lanes);
         status.jobs.is_empty() && lanes().all(|lane| lane.work.is_none())
     };
-    let status = wait_for(engine, "idle", idle);
-    for circuit in &status.circuits {
-        engine.evict(&circuit.name);
-    }
+    wait_for(engine, "idle", idle);
     wait_for(engine, "memory at its baseline", |status| {
+        // What was on its way to a device is evicted once it is there.
+        for circuit in &status.circuits {
+            engine.evict(&circuit.name);
+        }
         let free = status.devices.iter().all(|d| d.reserved_bytes == 0);
         status.host_reserved_bytes == 0 && free
     });
