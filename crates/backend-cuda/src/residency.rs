@@ -20,8 +20,10 @@ use crate::msm::sums;
 const PART_OF_BUDGET: usize = 32;
 /// Bytes of a part at most: enough for the upload to take longer than what a part costs besides.
 const MAX_PART: usize = 384 << 20;
-/// The part of a device's free memory that one load's tables may take.
+/// The part of a device's free memory that one load's tables and sums may take, and of what may still become resident then:
+/// the sections of the key that follow need room.
 const TABLE_MEMORY: usize = 8;
+const OF_ROOM: usize = 3;
 /// Multiplications of fewer points do not pay for tables, nor do those of more: few tables fit, which take seconds to make,
 /// and what they spare is the reduction of buckets, a small part then.
 const TABULATED: RangeInclusive<usize> = 1 << 10..=1 << 25;
@@ -50,7 +52,7 @@ pub(crate) fn streaming_bytes(budget: usize) -> usize {
 /// Bytes that tables may take beside points of `point_bytes`.
 fn spare((available, limit): (usize, usize), point_bytes: usize) -> usize {
     let left = room((available, limit)).saturating_sub(point_bytes);
-    left.min(available / TABLE_MEMORY)
+    (left / OF_ROOM).min(available / TABLE_MEMORY)
 }
 
 /// What is kept of points besides the points.
@@ -184,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn extras_leave_half_of_the_budget_free_and_take_an_eighth_at_most() {
+    fn extras_leave_room_for_proofs_and_for_what_follows() {
         let memory = (8000, 8000);
         assert_eq!(spare(memory, 100), 1000);
-        assert_eq!(spare(memory, 3800), 200);
+        assert_eq!(spare(memory, 3800), 66);
         assert_eq!(spare(memory, 4000), 0);
         assert_eq!(spare((4000, 8000), 0), 0);
         assert_eq!(spare((usize::MAX, 0), usize::MAX), 0);
@@ -204,7 +206,8 @@ mod tests {
         assert_eq!(extras(13_000, 1100, 4000), (4, 2));
         assert_eq!(extras(11_000, 1100, 4000), (4, 1));
         assert_eq!(extras(10_999, 1100, 4000), (2, 9));
-        assert_eq!(extras(1999, 1100, 4000), (1, 2));
+        assert_eq!(extras(2101, 1100, 4000), (1, 2));
+        assert_eq!(extras(1999, 1100, 4000), (1, 1));
         assert_eq!(extras(1 << 40, 1023, 1023), (1, 1));
         assert_eq!(extras(1 << 40, 1024, 0), (1, 128));
         assert_eq!(extras(1 << 40, 1 << 20, 1 << 20), (4, 128));

@@ -94,7 +94,9 @@ impl CudaBackend {
             let lists = part_buckets(plan, part) + usize::from(selection.is_some());
             let first = first_bucket(plan, part) * words;
             let to = Argument::at(&buckets, first);
-            singles = self.add_up(points, entries, (lists, kept), to)?;
+            // What a part leaves is freed before the next one: it would come on top of what that takes.
+            let left = self.add_up(points, entries, (lists, kept), to)?;
+            singles = left.filter(|_| kept > 0);
         }
         if list.count == 0 {
             let last = self.stream.alloc(words).map_err(failure)?;
@@ -104,7 +106,7 @@ impl CudaBackend {
             copied.map_err(failure)?;
             return Ok(self.results::<G>(&last, 1)?.into_iter().sum());
         }
-        self.sum_groups::<G>(buckets, plan, singles.filter(|_| kept > 0))
+        self.sum_groups::<G>(buckets, plan, singles)
     }
 
     /// Adds the points of a sorted list to their buckets, of which there are `lists`. Of the first `kept` buckets those
