@@ -4,6 +4,7 @@ use cuzk_curve::Fr;
 use cuzk_gadgets::merkle::{self, Level};
 use cuzk_gadgets::{Part, Poseidon, Sink, Slots, insert, join};
 use cuzk_r1cs::Assignment;
+use filecoin_hashers::Hasher;
 use filecoin_hashers::poseidon::PoseidonDomain;
 use rayon::prelude::*;
 use storage_proofs_core::merkle::{MerkleProofTrait, MerkleTreeTrait};
@@ -12,8 +13,7 @@ use storage_proofs_post::fallback::{PublicSector, SectorProof};
 use crate::direct::{PoseidonTree, hash, levels};
 use crate::{SectorTree, poseidon};
 
-/// Sectors whose openings ascend side by side: as many as the widest vector has lanes, since a WinningPoSt opens each
-/// once.
+/// Sectors that a task takes, and openings that ascend side by side: as many as the widest vector has lanes.
 const GROUP: usize = 8;
 
 /// A sector and its openings.
@@ -115,26 +115,40 @@ impl Layout {
         hash(self.commitment, heads, &preimages);
     }
 
-    /// The paths of all openings, side by side.
+    /// The paths of all openings.
     fn openings<Tree: SectorTree>(
         &self,
         sectors: &[Opened<'_, Tree>],
         bodies: &mut [Slots<'_>],
     ) -> Option<()> {
-        let openings = || {
-            sectors
-                .iter()
-                .flat_map(|(_, proof)| &proof.inclusion_proofs)
-        };
-        let leaves: Vec<Fr> = openings().map(|opening| opening.leaf().into()).collect();
-        let paths: Vec<Vec<Level>> = openings().map(levels).collect();
+        let count = |(_, proof): &Opened<'_, Tree>| proof.inclusion_proofs.len();
+        if sectors.iter().any(|sector| count(sector) != self.openings) {
+            return None;
+        }
+        let proofs = sectors
+            .iter()
+            .flat_map(|(_, proof)| &proof.inclusion_proofs);
+        let proofs: Vec<_> = proofs.collect();
+        bodies
+            .par_chunks_mut(GROUP)
+            .zip(proofs.par_chunks(GROUP))
+            .map(|(bodies, proofs)| self.ascend(proofs, bodies))
+            .collect()
+    }
+
+    /// The paths of some openings, side by side; None where one is of another shape.
+    fn ascend<P: MerkleProofTrait>(&self, proofs: &[&P], bodies: &mut [Slots<'_>]) -> Option<()>
+    where
+        Fr: From<<P::Hasher as Hasher>::Domain>,
+    {
+        let paths: Vec<Vec<Level>> = proofs.iter().map(|proof| levels(*proof)).collect();
         let arity = |level: &Level| level.siblings.len() + 1;
         let fits = |path: &Vec<Level>| path.iter().map(arity).eq(self.arities.iter().copied());
-        let count = |(_, proof): &Opened<'_, Tree>| proof.inclusion_proofs.len();
-        if sectors.iter().any(|sector| count(sector) != self.openings) || !paths.iter().all(fits) {
+        if !paths.iter().all(fits) {
             return None;
         }
         let paths: Vec<&[Level]> = paths.iter().map(Vec::as_slice).collect();
+        let leaves: Vec<Fr> = proofs.iter().map(|proof| proof.leaf().into()).collect();
         for (body, leaf) in bodies.iter_mut().zip(&leaves) {
             body.number(*leaf);
         }

@@ -32,10 +32,18 @@ pub fn join<'a>(
     parts: impl IntoIterator<Item = &'a Part>,
     numbers: Vec<Fr>,
 ) -> Result<Assignment, R1csError> {
-    let mut whole = Part::default();
-    whole.inputs.push(Fr::ONE);
-    parts.into_iter().for_each(|part| whole.append(part));
-    Assignment::from_parts(whole.inputs, whole.wide, whole.bits, numbers)
+    let parts: Vec<&Part> = parts.into_iter().collect();
+    let inputs = parts.iter().flat_map(|part| &part.inputs);
+    let bits = |of: fn(&Part) -> &Bitmap| {
+        let parts: Vec<&Bitmap> = parts.iter().map(|part| of(part)).collect();
+        Bitmap::concat(&parts)
+    };
+    Assignment::from_parts(
+        [Fr::ONE].iter().chain(inputs).copied().collect(),
+        bits(|part| &part.wide),
+        bits(|part| &part.bits),
+        numbers,
+    )
 }
 
 /// Room for the numbers of a part. What is allocated as a number stays one, even 0 and 1.

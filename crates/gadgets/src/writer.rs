@@ -43,7 +43,7 @@ impl Sink for Writer {
 
 /// An assignment that grows in the order of allocation.
 ///
-/// Parts that do not depend on one another are written in parallel, each to its own writer, and appended in order.
+/// Parts that do not depend on one another are written in parallel, each to its own writer, and put together in order.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     assignment: Assignment,
@@ -82,11 +82,6 @@ impl Writer {
         self.assignment.inputs.push(value);
     }
 
-    /// Allocates everything that `part` did.
-    pub fn append(&mut self, part: &Self) {
-        self.assignment.append(&part.assignment);
-    }
-
     /// Number of aux values so far.
     pub fn aux_len(&self) -> usize {
         self.assignment.aux_len()
@@ -96,6 +91,11 @@ impl Writer {
     pub fn finish(self) -> Assignment {
         self.assignment
     }
+
+    /// The assignment of everything that the parts allocated, one after the other, put together in parallel.
+    pub fn concat(parts: impl IntoIterator<Item = Self>) -> Assignment {
+        Assignment::concat(parts.into_iter().map(Self::finish).collect())
+    }
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_append_to_what_one_writer_holds() {
+    fn parts_hold_what_one_writer_does() {
         let write = |writer: &mut Writer, first: u64| {
             for value in first..first + 5 {
                 writer.number(Fr::from(value));
@@ -117,10 +117,8 @@ mod tests {
             write(&mut whole, first);
             write(part, first);
         }
-        let [mut joined, second] = parts;
-        joined.append(&second);
-        assert_eq!(joined.aux_len(), 40);
-        assert_eq!(joined.finish(), whole.finish());
+        assert_eq!(whole.aux_len(), 40);
+        assert_eq!(Writer::concat(parts), whole.finish());
     }
 
     #[test]

@@ -85,11 +85,9 @@ pub fn partition_witness(
         .par_iter()
         .map(|challenge| challenge.write(&replica_id, layers, column))
         .collect();
-    let [mut root] = root;
-    for part in parts.into_iter().flatten() {
-        root.append(&part);
-    }
-    Some(root.finish())
+    Some(Writer::concat(
+        root.into_iter().chain(parts.into_iter().flatten()),
+    ))
 }
 
 impl Challenge {

@@ -102,7 +102,7 @@ impl Partition<'_> {
     /// Everything from the apex tree on.
     fn write_rest<Tree: SectorTree>(
         &self,
-        mut root: Writer,
+        root: Writer,
         proofs: &[ChallengeProof<Tree>],
     ) -> Option<Assignment> {
         let mut challenges = Writer::default();
@@ -118,10 +118,11 @@ impl Partition<'_> {
                 self.write_openings(&openings)
             },
         );
-        for part in apex.iter().chain([&challenges]).chain(&openings?) {
-            root.append(part);
-        }
-        Some(root.finish())
+        let mut parts = vec![root];
+        parts.extend(apex);
+        parts.push(challenges);
+        parts.extend(openings?);
+        Some(Writer::concat(parts))
     }
 
     /// The tree over the apex leaves, and the path from its root.

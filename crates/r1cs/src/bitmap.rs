@@ -3,6 +3,9 @@
 use cuzk_curve::{large_pages, zero_words};
 use rayon::prelude::*;
 
+/// Words that are put together at a time: few enough to stay in a cache.
+const CONCAT_WORDS: usize = 1 << 13;
+
 /// A growable bit vector in 64-bit words, least significant bit first. Bits past the length are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap {
@@ -125,19 +128,35 @@ impl Bitmap {
 
     /// Appends all bits of `other`.
     pub fn extend(&mut self, other: &Self) {
-        let offset = self.len % 64;
-        if offset == 0 {
-            self.words.extend_from_slice(&other.words);
-        } else {
-            for &word in &other.words {
-                if let Some(last) = self.words.last_mut() {
-                    *last |= word << offset;
-                }
-                self.words.push(word >> (64 - offset));
-            }
-        }
+        let first = self.len;
         self.len += other.len;
-        self.words.truncate(self.len.div_ceil(64));
+        self.words.resize(self.len.div_ceil(64), 0);
+        or_at(&mut self.words, 0, first, &other.words);
+    }
+
+    /// All bits of the parts, one after the other, copied in parallel.
+    pub fn concat(parts: &[&Self]) -> Self {
+        let starts: Vec<usize> = parts
+            .iter()
+            .scan(0, |next, part| {
+                let start = *next;
+                *next += part.len;
+                Some(start)
+            })
+            .collect();
+        let mut whole = Self::zeros(parts.iter().map(|part| part.len).sum());
+        let runs = whole.words.par_chunks_mut(CONCAT_WORDS).enumerate();
+        runs.for_each(|(run, words)| {
+            let first_word = run * CONCAT_WORDS;
+            let end = (first_word + words.len()) * 64;
+            // The last part that begins at the run's first bit or before, and those that begin within the run.
+            let first = starts.partition_point(|&start| start <= first_word * 64);
+            let reaching = starts.iter().zip(parts).skip(first.saturating_sub(1));
+            for (&start, part) in reaching.take_while(|(start, _)| **start < end) {
+                or_at(words, first_word, start, &part.words);
+            }
+        });
+        whole
     }
 
     /// Sets the bits `first + i` for each one bit i of `other`.
@@ -151,22 +170,7 @@ impl Bitmap {
             other.len,
             self.len
         );
-        let (word, shift) = (first / 64, first % 64);
-        if shift == 0 {
-            for (own, bits) in self.words[word..].iter_mut().zip(&other.words) {
-                *own |= bits;
-            }
-            return;
-        }
-        let mut carry = 0;
-        let mut own = self.words[word..].iter_mut();
-        for (bits, own) in other.words.iter().zip(own.by_ref()) {
-            *own |= bits << shift | carry;
-            carry = bits >> (64 - shift);
-        }
-        if let Some(own) = own.next() {
-            *own |= carry;
-        }
+        or_at(&mut self.words, 0, first, &other.words);
     }
 
     /// The bits `first..first + len`.
@@ -226,6 +230,26 @@ impl Bitmap {
             })
             .map(move |w| i * 64 + w.trailing_zeros() as usize)
         })
+    }
+}
+
+/// ORs `bits`, the first of them at bit `start`, into words of which the first is word `first_word`. What falls outside the
+/// words is left out.
+fn or_at(words: &mut [u64], first_word: usize, start: usize, bits: &[u64]) {
+    let (place, shift) = (start / 64, start % 64);
+    let skipped = first_word.saturating_sub(place);
+    // What a word leaves to the next: the bits that the shift moves out of it, of which a shift by 0 has none.
+    let moved_out = |word: u64| word >> 1 >> (63 - shift);
+    let before = skipped.checked_sub(1).and_then(|index| bits.get(index));
+    let mut carry = before.map_or(0, |&word| moved_out(word));
+    let mut words = words.iter_mut().skip(place.saturating_sub(first_word));
+    let bits = bits.get(skipped..).unwrap_or_default();
+    for (&bits, word) in bits.iter().zip(words.by_ref()) {
+        *word |= bits << shift | carry;
+        carry = moved_out(bits);
+    }
+    if let Some(word) = words.next() {
+        *word |= carry;
     }
 }
 
@@ -324,6 +348,27 @@ mod tests {
                 assert_eq!(joined, make(0, left + right), "{left} + {right}");
             }
         }
+    }
+
+    /// Parts of all lengths around a word's and over several runs, empty ones among them.
+    #[test]
+    fn concatenation_equals_extending() {
+        let run = 64 * CONCAT_WORDS;
+        let lens = [0, 1, 63, 64, 65, 0, 2 * run + 5, 129, run - 70, 7, 0];
+        for rotation in 0..lens.len() {
+            let mut lens = lens;
+            lens.rotate_left(rotation);
+            let parts = lens.map(|len| {
+                let mut part = Bitmap::ones(len);
+                (0..len).step_by(5).for_each(|i| part.clear(i));
+                part
+            });
+            let mut wanted = Bitmap::default();
+            parts.iter().for_each(|part| wanted.extend(part));
+            let found = Bitmap::concat(&parts.each_ref());
+            assert_eq!(found, wanted, "{lens:?}");
+        }
+        assert_eq!(Bitmap::concat(&[]), Bitmap::default());
     }
 
     #[test]

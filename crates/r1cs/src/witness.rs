@@ -1,10 +1,10 @@
 //! Assignments: as a synthesis yields them, and packed by the classes that a circuit was compiled with.
 
-use cuzk_curve::{Fr, room_on_large_pages};
+use cuzk_curve::Fr;
 use ff::Field;
 use rayon::prelude::*;
 
-use crate::{Bitmap, Column, CompactR1cs, R1csError};
+use crate::{Bitmap, Column, CompactR1cs, R1csError, RankedBitmap};
 
 /// A value of a variable, small where it is a bit.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -140,6 +140,31 @@ impl Assignment {
         self.append_aux(other);
     }
 
+    /// All inputs and all aux values of the parts, one part after the other, copied in parallel.
+    pub fn concat(parts: Vec<Self>) -> Self {
+        let bits = |of: fn(&Self) -> &Bitmap| {
+            let bits: Vec<&Bitmap> = parts.iter().map(of).collect();
+            Bitmap::concat(&bits)
+        };
+        let inputs = parts.iter().flat_map(|part| &part.inputs).copied();
+        let whole = Self {
+            inputs: inputs.collect(),
+            wide: bits(|part| &part.wide),
+            bits: bits(|part| &part.bits),
+            fields: Self::concat_fields(&parts),
+        };
+        parts.into_par_iter().for_each(drop);
+        whole
+    }
+
+    fn concat_fields(parts: &[Self]) -> Vec<Fr> {
+        let mut fields = cuzk_curve::zeros(parts.iter().map(|part| part.fields.len()).sum());
+        let lens = parts.iter().map(|part| part.fields.len()).collect();
+        let places = split(&mut fields, lens).into_par_iter().zip(parts);
+        places.for_each(|(place, part)| place.copy_from_slice(&part.fields));
+        fields
+    }
+
     /// Number of aux values.
     pub fn aux_len(&self) -> usize {
         self.bits.len()
@@ -169,49 +194,96 @@ impl Assignment {
         })
     }
 
-    /// Packs by the classes of a compiled circuit.
+    /// Packs by the classes of a compiled circuit, in parallel.
+    ///
+    /// Errors: [`R1csError::Count`] where the circuit has other numbers of inputs or aux variables.
     pub fn pack(self, r1cs: &CompactR1cs) -> Result<PackedWitness, R1csError> {
         check("inputs", r1cs.shape.inputs, self.inputs.len())?;
         check("aux", r1cs.shape.aux, self.aux_len())?;
-        let classes = r1cs.field_class.bits();
+        Ok(self.pack_by(&r1cs.field_class))
+    }
+
+    fn pack_by(mut self, classes: &RankedBitmap) -> PackedWitness {
         let inputs = self.inputs.len();
-        let mut slots = room_on_large_pages(inputs + classes.count_ones());
-        slots.extend(self.inputs);
-        let mut words = Vec::with_capacity(classes.words().len());
-        let mut escapes = Vec::new();
-        let mut fields = self.fields.into_iter();
-        let packed = classes
-            .words()
-            .iter()
-            .zip(self.wide.words())
-            .zip(self.bits.words());
-        for (word, ((&class, &wide), &bits)) in packed.enumerate() {
-            let mut rest = class | wide;
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                let value = if wide >> bit & 1 == 1 {
-                    fields.next().unwrap_or(Fr::ZERO)
-                } else {
-                    Fr::from(bits >> bit & 1)
-                };
-                if class >> bit & 1 == 1 {
-                    slots.push(value);
-                } else {
-                    let aux = (word * 64) as u32 + bit;
-                    escapes.push(Escape { aux, value });
-                }
-            }
-            words.push(bits & !class);
-        }
-        let bits = Bitmap::from_words(words, r1cs.shape.aux).unwrap_or_default();
-        Ok(PackedWitness {
+        let mut slots = cuzk_curve::zeros(inputs + classes.count_ones());
+        let (first, rest) = slots.split_at_mut(inputs);
+        first.copy_from_slice(&self.inputs);
+        let class_words = classes.bits().words().par_chunks(PACK_WORDS);
+        let wide_words = self.wide.words().par_chunks(PACK_WORDS);
+        let slots_of = class_words.clone().map(ones).collect();
+        let fields_of = wide_words.clone().map(ones).collect();
+        let escapes: Vec<Vec<Escape>> = self
+            .bits
+            .words_mut()
+            .par_chunks_mut(PACK_WORDS)
+            .zip(class_words)
+            .zip(wide_words)
+            .zip(split(rest, slots_of))
+            .zip(split(&mut self.fields, fields_of))
+            .enumerate()
+            .map(|(run, ((((bits, class), wide), slots), fields))| {
+                pack_run(run * PACK_WORDS, [class, wide], bits, slots, fields)
+            })
+            .collect();
+        PackedWitness {
             inputs,
             slots,
-            bits,
-            escapes,
-        })
+            bits: self.bits,
+            escapes: escapes.concat(),
+        }
     }
+}
+
+/// Words of an assignment that are packed at a time.
+const PACK_WORDS: usize = 1 << 12;
+
+fn ones(words: &[u64]) -> usize {
+    words.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// Consecutive pieces of these lengths.
+fn split<T>(mut rest: &mut [T], lens: Vec<usize>) -> Vec<&mut [T]> {
+    lens.into_iter()
+        .map(|len| {
+            let (piece, after) = std::mem::take(&mut rest).split_at_mut(len);
+            rest = after;
+            piece
+        })
+        .collect()
+}
+
+/// Packs words of aux values, the first of which is word `first`: fills the slots of the field class, clears its bits,
+/// and returns what is not of its class.
+fn pack_run(
+    first: usize,
+    [classes, wide]: [&[u64]; 2],
+    bits: &mut [u64],
+    slots: &mut [Fr],
+    fields: &[Fr],
+) -> Vec<Escape> {
+    let mut escapes = Vec::new();
+    let (mut slots, mut fields) = (slots.iter_mut(), fields.iter());
+    let words = classes.iter().zip(wide).zip(bits);
+    for (word, ((&class, &wide), bits)) in words.enumerate() {
+        let mut rest = class | wide;
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            let value = if wide >> bit & 1 == 1 {
+                fields.next().copied().unwrap_or(Fr::ZERO)
+            } else {
+                Fr::from(*bits >> bit & 1)
+            };
+            if class >> bit & 1 == 0 {
+                let aux = ((first + word) * 64) as u32 + bit;
+                escapes.push(Escape { aux, value });
+            } else if let Some(slot) = slots.next() {
+                *slot = value;
+            }
+        }
+        *bits &= !class;
+    }
+    escapes
 }
 
 fn check(what: &'static str, wanted: usize, found: usize) -> Result<(), R1csError> {
@@ -340,5 +412,39 @@ mod tests {
                 assert_eq!(found, expected);
             }
         }
+    }
+    /// Over several runs of words, with numbers that are bits, bits of the field class and numbers of the boolean class.
+    #[test]
+    fn packing_equals_value_by_value() {
+        let len = 2 * 64 * PACK_WORDS + 17;
+        let mut classes = Bitmap::zeros(len);
+        (0..len)
+            .filter(|i| i % 7 == 3 || i % 640 < 70)
+            .for_each(|i| classes.set(i));
+        let aux = |i: usize| match i % 1001 {
+            0 => Fr::from(i as u64),
+            _ if classes.get(i) && i % 5 != 0 => Fr::from(i as u64 + 2),
+            _ => Fr::from(i as u64 / 3 % 2),
+        };
+        let inputs = vec![Fr::ONE, Fr::from(77)];
+        let assignment = Assignment::new(inputs.clone(), (0..len).map(aux));
+        let packed = assignment.pack_by(&RankedBitmap::new(classes.clone()));
+
+        let slots = inputs.iter().copied().chain(classes.iter_ones().map(aux));
+        assert_eq!(packed.slots(), slots.collect::<Vec<_>>());
+        let (mut bits, mut escapes) = (Bitmap::zeros(len), Vec::new());
+        for i in (0..len).filter(|&i| !classes.get(i)) {
+            match Value::from(aux(i)) {
+                Value::Bit(true) => bits.set(i),
+                Value::Bit(false) => {}
+                Value::Field(value) => escapes.push(Escape {
+                    aux: i as u32,
+                    value,
+                }),
+            }
+        }
+        assert!(escapes.len() > 100);
+        assert_eq!(packed.bits(), &bits);
+        assert_eq!(packed.escapes(), escapes);
     }
 }
