@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "cuzk/msm/accumulate.cuh"
+#include "cuzk/ec/batched_affine.cuh"
 #include "cuzk/msm/digits.cuh"
+#include "cuzk/msm/levels.cuh"
 #include "cuzk/msm/reduce.cuh"
 
 namespace host {
@@ -64,6 +66,29 @@ Partials<F> level(const Source &source, uint32_t length, uint32_t count, std::ve
     return partials;
 }
 
+// The points of the next level.
+template <class F> std::vector<Affine<F>> next_level(const std::vector<Affine<F>> &points, uint32_t blocks) {
+    std::vector<Affine<F>> next;
+    for (size_t i = 0; i < points.size(); i += 2) {
+        F inverse = slope_denominator(points[i], points[i + 1]).inverse();
+        next.push_back(add_with_inverse(points[i], points[i + 1], inverse));
+    }
+    for (size_t i = 1; i < blocks; i += 2) next.push_back(points[i]);
+    return next;
+}
+
+// The sum of (i + 1) buckets[i], by so many levels and then in two runs.
+template <class F> Xyzz<F> reduce_by_levels(const Buckets<F> &buckets, uint32_t size, uint32_t levels) {
+    std::vector<Affine<F>> points;
+    for (uint32_t bucket = 0; bucket < size; bucket++) points.push_back(bucket_point(buckets, bucket));
+    for (uint32_t level = 0; level < levels; level++) points = next_level(points, size >> level);
+    uint32_t blocks = size >> levels, each = (blocks + 1) / 2;
+    std::vector<Element<F>> elements;
+    for (uint32_t block = 0; block < blocks; block++)
+        elements.push_back(level_element(points.data(), levels, blocks, block));
+    return join_sums(join_run(elements.data(), 0, each, each), join_run(elements.data(), each, blocks, each));
+}
+
 // The sum of (i + 1) buckets[i], in runs of `length` by blocks of four threads.
 template <class F> Xyzz<F> reduce(const Buckets<F> &buckets, uint32_t size, uint32_t length) {
     std::vector<Element<F>> blocks;
@@ -84,18 +109,21 @@ template <class F> Xyzz<F> reduce(const Buckets<F> &buckets, uint32_t size, uint
                      join_run(blocks.data(), each, (uint32_t)blocks.size(), each));
 }
 
-// The sum of scalars times points with digits of `width` bits. With odd widths single items are left to the reduction.
+// The sum of scalars times points with digits of `width` bits. With odd widths single items are left to the reduction, which
+// of all windows but every fifth is by levels then.
 template <class F>
 Xyzz<F> multiply(const std::vector<Fr> &scalars, const std::vector<Affine<F>> &points, uint32_t width) {
     uint32_t windows = (255 + width) / width;
+    // Of some widths as many windows are narrow as may be.
+    Windows at = {width, windows, width % 4 == 3 ? windows : 256 - windows * (width - 1)};
     Fr offset = Fr::zero();
     for (uint32_t w = 0; w + 1 < windows; w++) {
-        uint32_t position = w * width + width - 1;
+        uint32_t position = at.position(w + 1) - 1;
         offset.limbs[position / 32] |= 1u << (position % 32);
     }
     std::vector<Entry> entries;
     for (uint32_t i = 0; i < scalars.size(); i++) {
-        SignedDigits digits = SignedDigits::of(scalars[i], offset, width, windows);
+        SignedDigits digits = SignedDigits::of(scalars[i], offset, at);
         for (uint32_t w = 0; w < windows; w++) {
             int32_t digit = digits.digit(w);
             uint32_t bucket = (w << (width - 1)) + (uint32_t)abs(digit) - 1;
@@ -115,11 +143,14 @@ Xyzz<F> multiply(const std::vector<Fr> &scalars, const std::vector<Affine<F>> &p
     }
     Xyzz<F> total = Xyzz<F>::infinity();
     for (uint32_t w = windows; w-- > 0;) {
-        for (uint32_t i = 0; i < width; i++) total = total.twice();
+        for (uint32_t i = 0; i < at.bits(w); i++) total = total.twice();
         uint32_t first = w << log_buckets;
         const uint32_t *starts = keep ? digits.starts.data() + first : nullptr;
         Buckets<F> own = {buckets.data() + first, starts, digits.items.data()};
-        total.add(reduce(own, 1u << log_buckets, w % 5 + 1));
+        if (keep && w % 5 != 0)
+            total.add(reduce_by_levels(own, 1u << log_buckets, std::min(w % 5 - 1, log_buckets)));
+        else
+            total.add(reduce(own, 1u << log_buckets, w % 5 + 1));
     }
     return total;
 }

@@ -4,7 +4,7 @@
 //! stay on the host, and are brought in parts each time they are used: one part is uploaded, through pinned memory and on a
 //! stream of its own, while the one before it is worked on.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -20,13 +20,13 @@ use crate::msm::sums;
 const PART_OF_BUDGET: usize = 32;
 /// Bytes of a part at most: enough for the upload to take longer than what a part costs besides.
 const MAX_PART: usize = 384 << 20;
-/// The part of a device's free memory that one load's tables may take.
+/// The part of a device's free memory that one load's tables and sums may take, and of what may still become resident then:
+/// the sections of the key that follow need room.
 const TABLE_MEMORY: usize = 8;
-/// Multiplications of fewer points do not pay for tables.
-const MIN_TABULATED: usize = 1 << 10;
-/// Numbers of points whose tables do not pay: the points nearly fit a large device's cache, and their multiples do not.
-/// Measured at 2^18, 2^20 and 2^22.
-const NOT_TABULATED: Range<usize> = 3 << 18..3 << 20;
+const OF_ROOM: usize = 3;
+/// Multiplications of fewer points do not pay for tables, nor do those of more: few tables fit, which take seconds to make,
+/// and what they spare is the reduction of buckets, a small part then.
+const TABULATED: RangeInclusive<usize> = 1 << 10..=1 << 25;
 /// Selections from fewer points do not pay for sums.
 const MIN_CLUSTERED: usize = 1 << 10;
 /// More tables than any plan has windows.
@@ -52,7 +52,7 @@ pub(crate) fn streaming_bytes(budget: usize) -> usize {
 /// Bytes that tables may take beside points of `point_bytes`.
 pub(crate) fn spare((available, limit): (usize, usize), point_bytes: usize) -> usize {
     let left = room((available, limit)).saturating_sub(point_bytes);
-    left.min(available / TABLE_MEMORY)
+    (left / OF_ROOM).min(available / TABLE_MEMORY)
 }
 
 /// What is kept of points besides the points.
@@ -89,7 +89,7 @@ pub(crate) fn extras_of<G: Group>(
     let sizes = [4, 2].into_iter().filter(|&size| size <= largest);
     let cluster = sizes.into_iter().find(|size| taken(size) <= spare);
     let cluster = cluster.unwrap_or(1);
-    let tables = if scalars < MIN_TABULATED || NOT_TABULATED.contains(&scalars) {
+    let tables = if !TABULATED.contains(&scalars) {
         1
     } else {
         let tables = (spare - taken(&cluster).min(spare)) / bytes(scalars);
@@ -186,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn extras_leave_half_of_the_budget_free_and_take_an_eighth_at_most() {
+    fn extras_leave_room_for_proofs_and_for_what_follows() {
         let memory = (8000, 8000);
         assert_eq!(spare(memory, 100), 1000);
-        assert_eq!(spare(memory, 3800), 200);
+        assert_eq!(spare(memory, 3800), 66);
         assert_eq!(spare(memory, 4000), 0);
         assert_eq!(spare((4000, 8000), 0), 0);
         assert_eq!(spare((usize::MAX, 0), usize::MAX), 0);
@@ -206,10 +206,13 @@ mod tests {
         assert_eq!(extras(13_000, 1100, 4000), (4, 2));
         assert_eq!(extras(11_000, 1100, 4000), (4, 1));
         assert_eq!(extras(10_999, 1100, 4000), (2, 9));
-        assert_eq!(extras(1999, 1100, 4000), (1, 2));
+        assert_eq!(extras(2101, 1100, 4000), (1, 2));
+        assert_eq!(extras(1999, 1100, 4000), (1, 1));
         assert_eq!(extras(1 << 40, 1023, 1023), (1, 1));
         assert_eq!(extras(1 << 40, 1024, 0), (1, 128));
-        assert_eq!(extras(1 << 40, 1 << 20, 1 << 20), (4, 1));
+        assert_eq!(extras(1 << 40, 1 << 20, 1 << 20), (4, 128));
+        assert_eq!(extras(1 << 40, 1 << 25, 0), (1, 128));
+        assert_eq!(extras(1 << 40, (1 << 25) + 1, 0), (1, 1));
         let most = |size| extras_of::<G1>((1 << 40, 1 << 40), 0, 100, Some(size)).cluster;
         assert_eq!([1, 2, 3, 4, 8].map(most), [1, 2, 2, 4, 4]);
     }

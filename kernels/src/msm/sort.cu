@@ -165,11 +165,11 @@ extern "C" {
 // digits[w count + i]: the digit of window first_window + w of scalar i as the number of its bucket in the group, plus
 // one, and NEGATIVE; zero where it is zero.
 __global__ __launch_bounds__(256) void msm_digits(const Fr *scalars, const uint32_t *slots, uint32_t count,
-                                                  Fr offset, uint32_t width, uint32_t windows,
+                                                  Fr offset, uint32_t width, uint32_t windows, uint32_t wide,
                                                   uint32_t first_window, uint32_t part, uint32_t *digits) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    SignedDigits all = SignedDigits::of(load(scalars + (slots ? slots[i] : i)), offset, width, windows);
+    SignedDigits all = SignedDigits::of(load(scalars + (slots ? slots[i] : i)), offset, Windows{width, windows, wide});
     for (uint32_t w = 0; w < part; w++) {
         int32_t digit = all.digit(first_window + w);
         digits[(uint64_t)w * count + i] = digit < 0 ? (uint32_t)-digit | NEGATIVE : (uint32_t)digit;

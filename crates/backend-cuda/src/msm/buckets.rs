@@ -5,6 +5,7 @@ use cuzk_curve::Group;
 use cuzk_gpu::{Argument, Buffer, Grid};
 use group::Group as _;
 
+use super::levels::Runs;
 use super::pairs::Sums;
 use super::sort::{Entries, ScalarList, Selection, first_bucket, part_buckets};
 use super::{Part, Plan, Points, kernels, xyzz_words};
@@ -93,7 +94,9 @@ impl CudaBackend {
             let lists = part_buckets(plan, part) + usize::from(selection.is_some());
             let first = first_bucket(plan, part) * words;
             let to = Argument::at(&buckets, first);
-            singles = self.add_up(points, entries, (lists, kept), to)?;
+            // What a part leaves is freed before the next one: it would come on top of what that takes.
+            let left = self.add_up(points, entries, (lists, kept), to)?;
+            singles = left.filter(|_| kept > 0);
         }
         if list.count == 0 {
             let last = self.stream.alloc(words).map_err(failure)?;
@@ -103,7 +106,7 @@ impl CudaBackend {
             copied.map_err(failure)?;
             return Ok(self.results::<G>(&last, 1)?.into_iter().sum());
         }
-        self.sum_groups::<G>(&buckets, plan, singles.filter(|_| kept > 0))
+        self.sum_groups::<G>(buckets, plan, singles)
     }
 
     /// Adds the points of a sorted list to their buckets, of which there are `lists`. Of the first `kept` buckets those
@@ -204,20 +207,60 @@ impl CudaBackend {
     /// buckets that are one sum.
     fn sum_groups<G: Group>(
         &self,
-        buckets: &Buffer<u64>,
+        buckets: Buffer<u64>,
         plan: Plan,
         singles: Option<Sums>,
     ) -> Result<G::Projective, BackendError> {
         let (names, words) = (kernels::<G>(), xyzz_words::<G>());
+        let groups = plan.groups() as usize;
+        // Elements are of two points.
+        let all = self.stream.alloc((2 * groups + 1) * words);
+        let all = all.map_err(failure)?;
+        let last = plan.buckets() * words;
+        let copied = self
+            .stream
+            .copy(&buckets, last, &all, 2 * groups * words, words);
+        copied.map_err(failure)?;
+        let runs = match (singles, &names.levels) {
+            (Some(singles), Some(levels)) if plan.by_levels() => {
+                self.sum_levels::<G>(levels, buckets, singles, plan)?
+            }
+            (singles, _) => self.sum_runs::<G>(&buckets, singles, plan)?,
+        };
+        let arguments = [
+            (&runs.elements).into(),
+            (runs.each as u32).into(),
+            (&all).into(),
+        ];
+        let grid = Grid::of(groups as u32, names.fold_threads, 0);
+        self.launch(names.fold, grid, &arguments)?;
+        // Each group's sum stands before its step, and at last the sum of the selected points.
+        let mut sums = self.results::<G>(&all, 2 * groups + 1)?;
+        let selected = sums.pop().unwrap_or(G::Projective::identity());
+        let groups = (0..plan.groups()).zip(sums.into_iter().step_by(2));
+        let identity = G::Projective::identity();
+        let total = groups.rev().fold(identity, |total, (group, sum)| {
+            (0..plan.bits(group)).fold(total, |total, _| total.double()) + sum
+        });
+        Ok(total + selected)
+    }
+
+    /// The buckets' sums times numbers, as elements that stand for runs of buckets.
+    fn sum_runs<G: Group>(
+        &self,
+        buckets: &Buffer<u64>,
+        singles: Option<Sums>,
+        plan: Plan,
+    ) -> Result<Runs, BackendError> {
+        let names = kernels::<G>();
         let (size, groups) = (1usize << plan.log_buckets(), plan.groups() as usize);
         let threads = names.fold_threads as usize;
         // Long runs take fewer additions, short ones more threads. Blocks do not reach over groups.
         let most = RUNS * self.device().info().multiprocessors as usize / threads;
-        let blocks = (most / groups).clamp(1, size.div_ceil(threads));
-        let length = size.div_ceil(blocks * threads);
-        // Elements are of two points.
-        let runs = self.stream.alloc::<u64>(groups * blocks * 2 * words);
-        let runs = runs.map_err(failure)?;
+        let each = (most / groups).clamp(1, size.div_ceil(threads));
+        let length = size.div_ceil(each * threads);
+        let elements = self.stream.alloc(groups * each * 2 * xyzz_words::<G>());
+        let elements = elements.map_err(failure)?;
         let null = || [Argument::null(); 2];
         let [starts, items] = singles
             .as_ref()
@@ -228,27 +271,11 @@ impl CudaBackend {
             items,
             plan.log_buckets().into(),
             (length as u32).into(),
-            (blocks as u32).into(),
-            (&runs).into(),
+            (each as u32).into(),
+            (&elements).into(),
         ];
-        let grid = Grid::of((groups * blocks) as u32, names.fold_threads, 0);
+        let grid = Grid::of((groups * each) as u32, names.fold_threads, 0);
         self.launch(names.reduce, grid, &arguments)?;
-        let all = self.stream.alloc((2 * groups + 1) * words);
-        let all = all.map_err(failure)?;
-        let arguments = [(&runs).into(), (blocks as u32).into(), (&all).into()];
-        let grid = Grid::of(groups as u32, names.fold_threads, 0);
-        self.launch(names.fold, grid, &arguments)?;
-        let last = plan.buckets() * words;
-        let copied = self
-            .stream
-            .copy(buckets, last, &all, 2 * groups * words, words);
-        copied.map_err(failure)?;
-        // Each group's sum stands before its step, and at last the sum of the selected points.
-        let mut sums = self.results::<G>(&all, 2 * groups + 1)?;
-        let selected = sums.pop().unwrap_or(G::Projective::identity());
-        let shift = |sum: G::Projective| (0..plan.width).fold(sum, |sum, _| sum.double());
-        let identity = G::Projective::identity();
-        let sums = sums.into_iter().step_by(2).rev();
-        Ok(sums.fold(identity, |total, group| shift(total) + group) + selected)
+        Ok(Runs { elements, each })
     }
 }

@@ -3,6 +3,7 @@
 mod bases;
 mod buckets;
 mod clusters;
+mod levels;
 mod pairs;
 mod plan;
 mod query;
@@ -35,6 +36,7 @@ pub(crate) struct Kernels {
     digits: PairKernels,
     sums: PairKernels,
     invert: &'static str,
+    levels: Option<LevelKernels>,
     reduce: &'static str,
     fold: &'static str,
     fold_threads: u32,
@@ -53,6 +55,14 @@ pub(crate) struct PairKernels {
     copy: &'static str,
 }
 
+/// Kernels of a reduction by levels.
+pub(crate) struct LevelKernels {
+    points: &'static str,
+    slopes: &'static str,
+    add: &'static str,
+    reduce: &'static str,
+}
+
 const G1_KERNELS: Kernels = Kernels {
     accumulate: "msm_accumulate_g1",
     accumulate_affine: "msm_accumulate_affine_g1",
@@ -69,6 +79,12 @@ const G1_KERNELS: Kernels = Kernels {
         copy: "pairs_copy_sums_g1",
     },
     invert: "pairs_invert_g1",
+    levels: Some(LevelKernels {
+        points: "msm_bucket_points_g1",
+        slopes: "levels_slopes_g1",
+        add: "levels_add_g1",
+        reduce: "msm_reduce_level_g1",
+    }),
     reduce: "msm_reduce_g1",
     fold: "msm_fold_g1",
     fold_threads: 128,
@@ -96,6 +112,8 @@ const G2_KERNELS: Kernels = Kernels {
         copy: "pairs_copy_sums_g2",
     },
     invert: "pairs_invert_g2",
+    // They take as long as running sums.
+    levels: None,
     reduce: "msm_reduce_g2",
     fold: "msm_fold_g2",
     fold_threads: 64,
@@ -220,7 +238,9 @@ impl CudaBackend {
             _ => Argument::at(&points.words, (points.len + (t - 1) * count) * words),
         };
         for t in 1..points.plan.tables as usize {
-            let doublings = points.plan.width * points.plan.groups();
+            let first = |table: usize| table as u32 * points.plan.groups();
+            let position = |table| points.plan.position(first(table));
+            let doublings = position(t) - position(t - 1);
             let arguments = [
                 table(t - 1),
                 (count as u32).into(),

@@ -58,6 +58,15 @@ struct Work {
     bound: usize,
 }
 
+/// What the threads that add pairs hold in memory.
+pub(super) struct Slopes {
+    pub threads: usize,
+    /// The product of a thread's denominators before each pair's.
+    pub before: Buffer<u64>,
+    /// The product of all of a thread's, and then its inverse.
+    pub products: Buffer<u64>,
+}
+
 impl CudaBackend {
     /// Whether a round of pairs pays for so many items in so many lists.
     pub(super) fn pairs_pay<G: Group>(items: usize, lists: usize) -> bool {
@@ -168,11 +177,7 @@ impl CudaBackend {
     ) -> Result<Buffer<u64>, BackendError> {
         let (names, stream) = (kernels::<G>(), &self.stream);
         let words = affine_words::<G>();
-        let pairs = items.bound / 2;
-        let threads = pairs.div_ceil(pairs.div_ceil(FILL).clamp(1, MAX_BATCH));
-        let before = stream.alloc::<u64>(pairs * words / 2).map_err(failure)?;
-        let products = stream.alloc::<u64>(threads * words / 2);
-        let products = products.map_err(failure)?;
+        let slopes = self.slopes::<G>(items.bound / 2)?;
         let out = stream.alloc::<u64>(work.bound * words).map_err(failure)?;
         let (kernels, from) = match &items.sums {
             None => (&names.digits, &points.words),
@@ -196,19 +201,34 @@ impl CudaBackend {
             (&work.places).into(),
             count,
             new_count,
-            (threads as u32).into(),
-            (&before).into(),
-            (&products).into(),
+            (slopes.threads as u32).into(),
+            (&slopes.before).into(),
+            (&slopes.products).into(),
         ];
-        self.launch(kernels.slopes, Grid::over(threads, 128), &arguments)?;
-        self.invert::<G>(&products, threads)?;
+        let grid = Grid::over(slopes.threads, 128);
+        self.launch(kernels.slopes, grid, &arguments)?;
+        self.invert::<G>(&slopes)?;
         arguments.push((&out).into());
-        self.launch(kernels.add, Grid::over(threads, 128), &arguments)?;
+        self.launch(kernels.add, grid, &arguments)?;
         Ok(out)
     }
 
-    /// Inverts coordinates, none of which is zero.
-    fn invert<G: Group>(&self, values: &Buffer<u64>, count: usize) -> Result<(), BackendError> {
+    /// Room for the slopes of so many pairs.
+    pub(super) fn slopes<G: Group>(&self, pairs: usize) -> Result<Slopes, BackendError> {
+        let words = coordinate_words::<G>();
+        let threads = pairs.div_ceil(pairs.div_ceil(FILL).clamp(1, MAX_BATCH));
+        let before = self.stream.alloc(pairs * words).map_err(failure)?;
+        let products = self.stream.alloc(threads * words).map_err(failure)?;
+        Ok(Slopes {
+            threads,
+            before,
+            products,
+        })
+    }
+
+    /// Inverts the products, none of which is zero.
+    pub(super) fn invert<G: Group>(&self, slopes: &Slopes) -> Result<(), BackendError> {
+        let (values, count) = (&slopes.products, slopes.threads);
         let before = self.stream.alloc::<u64>(values.len()).map_err(failure)?;
         let threads = count.div_ceil(4).min(INVERTERS.max(count.div_ceil(64)));
         let arguments = [

@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 
-/// Signed digits of `width` bits in `windows` windows, over `tables` tables of points.
+/// Signed digits in `windows` windows of about the same width, over `tables` tables of points.
 ///
-/// Table t holds the points times 2^(width · groups · t), so window t · groups + g is a window g of table t: its digits
-/// go to the buckets of group g.
+/// Window t · groups + g is a window g of table t, which holds the points times 2^p for the position p of its first: its
+/// digits go to the buckets of group g.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Bits of a digit.
+    /// Bits of a digit at most.
     pub width: u32,
     /// Number of digits of a scalar.
     pub windows: u32,
+    /// How many of the first digits have so many bits; the others have one less. Where all windows share buckets, a
+    /// narrow last one would bring all its digits to few of them.
+    pub wide: u32,
     /// Number of tables, the points themselves among them.
     pub tables: u32,
 }
@@ -20,6 +23,11 @@ pub struct Plan {
 /// reduction.
 const MIXED: u64 = 7;
 const REDUCED: u64 = 13;
+/// A level costs the latency of an inversion, so fewer buckets are reduced in XYZZ coordinates.
+const MIN_LEVELLED: usize = 1 << 20;
+
+/// Bits of all windows at least: one more than a scalar has, so that the last digit finds room.
+const BITS: u32 = 256;
 
 /// What is sorted and added up at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +42,21 @@ impl Plan {
     /// The plan with the fewest field multiplications for `count` scalars and at most so many tables.
     pub fn new(count: usize, most_tables: u32) -> Self {
         let plans = (3..=22u32).map(|width| {
-            // One bit more than a scalar has, so that the last digit finds room.
-            let windows = 256u32.div_ceil(width);
+            let windows = BITS.div_ceil(width);
             let groups = windows.div_ceil(most_tables.clamp(1, windows));
+            let tables = windows.div_ceil(groups);
+            // Where all windows share buckets they are about equally wide.
+            let (width, wide) = if groups == 1 {
+                let width = BITS.div_ceil(windows);
+                (width, BITS - windows * (width - 1))
+            } else {
+                (width, windows)
+            };
             Self {
                 width,
                 windows,
-                tables: windows.div_ceil(groups),
+                wide,
+                tables,
             }
         });
         let cost = |plan: &Self| {
@@ -50,6 +66,7 @@ impl Plan {
         plans.min_by_key(cost).unwrap_or(Self {
             width: 8,
             windows: 32,
+            wide: 32,
             tables: 1,
         })
     }
@@ -69,12 +86,27 @@ impl Plan {
         (self.groups() as usize) << self.log_buckets()
     }
 
-    /// What is added to a scalar so that its windows become its digits plus 2^(width - 1): that, in each window but the
-    /// last.
+    /// Whether the buckets, once they are single points, are reduced by levels.
+    pub fn by_levels(&self) -> bool {
+        self.buckets() >= MIN_LEVELLED
+    }
+
+    /// Bits of a window's digit.
+    pub fn bits(&self, window: u32) -> u32 {
+        self.width - u32::from(window >= self.wide)
+    }
+
+    /// The first bit of a window.
+    pub fn position(&self, window: u32) -> u32 {
+        window * self.width - window.saturating_sub(self.wide)
+    }
+
+    /// What is added to a scalar so that its windows become its digits plus 2^(c - 1) for digits of c bits: that, in each
+    /// window but the last.
     pub fn offset(&self) -> [u64; 4] {
         let mut words = [0; 4];
-        for window in 0..self.windows - 1 {
-            let bit = window * self.width + self.width - 1;
+        for window in 1..self.windows {
+            let bit = self.position(window) - 1;
             words[bit as usize / 64] |= 1 << (bit % 64);
         }
         words
@@ -109,8 +141,18 @@ mod tests {
     fn windows_hold_a_scalar_and_its_last_carry() {
         for (log_count, tables) in (0..=28).flat_map(|log| [(log, 1), (log, 3), (log, 99)]) {
             let plan = Plan::new(1 << log_count, tables);
-            assert!(plan.width * plan.windows >= 256);
-            assert!((plan.windows - 1) * plan.width < 256);
+            assert!(plan.position(plan.windows) >= 256);
+            assert!(plan.position(plan.windows - 1) < 256);
+            assert!((1..=plan.windows).contains(&plan.wide) && plan.width <= 24);
+            for window in 0..plan.windows {
+                let (start, end) = (plan.position(window), plan.position(window + 1));
+                assert_eq!(end - start, plan.bits(window));
+                assert!((plan.width - 1..=plan.width).contains(&(end - start)));
+                // Windows of a group are as far from their tables' first.
+                let (table, group) = (window / plan.groups(), window % plan.groups());
+                let first = plan.position(table * plan.groups());
+                assert_eq!(start - first, plan.position(group));
+            }
             assert!(plan.tables <= tables && plan.groups() * plan.tables >= plan.windows);
             assert!((plan.windows - 1) / plan.groups() < plan.tables);
         }

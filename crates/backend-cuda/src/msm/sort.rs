@@ -22,7 +22,7 @@ const THREADS: u32 = 1024;
 /// Entries that a block puts in order at a time.
 const STAGED: u32 = 1 << 13;
 /// Tiles of a window at most, and scalars of a tile at least.
-const MAX_TILES: usize = 1024;
+const MAX_TILES: usize = 256;
 const MIN_TILE: usize = 4096;
 /// Clusters of a selection that a block takes.
 const SELECTION_TILE: usize = 2048;
@@ -243,6 +243,7 @@ impl CudaBackend {
             list.plan.offset().into(),
             list.plan.width.into(),
             list.plan.windows.into(),
+            list.plan.wide.into(),
             part.windows.start.into(),
             (part.windows.len() as u32).into(),
             (&digits).into(),

@@ -1,26 +1,38 @@
-// Signed digits of scalars: sum of digit_w 2^(c w), each digit in [-2^(c-1), 2^(c-1)].
+// Signed digits of scalars: a digit of c bits is in [-2^(c-1), 2^(c-1)].
 #pragma once
 #include "../ff/bls12_381.cuh"
 
 namespace cuzk {
 
+// Windows of a scalar: the first `wide` have `width` bits (2 to 24), and the others one less, so that all digits fill their
+// buckets about evenly. All together have 256 bits at least.
+struct Windows {
+    uint32_t width, number, wide;
+
+    CUZK_FN uint32_t bits(uint32_t window) const { return width - (window >= wide); }
+    CUZK_FN uint32_t position(uint32_t window) const {
+        return window * width - (window > wide ? window - wide : 0);
+    }
+};
+
 // With 2^(c-1) added to every window but the last, the windows of the sum are the digits plus 2^(c-1): none depends on
-// the others. c (2 to 24) times the number of windows is at least 256, so the last digit is at most 2^(c-1).
+// the others. A scalar has 255 bits, so the last digit is at most 2^(c-1).
 struct SignedDigits {
     Fr shifted;
-    uint32_t width, windows;
+    Windows windows;
 
-    // `offset` is the sum of 2^(c-1) 2^(c w) over all windows but the last.
-    static CUZK_FN SignedDigits of(const Fr &scalar, const Fr &offset, uint32_t width, uint32_t windows) {
-        return {add(scalar.to_integer(), offset), width, windows};
+    // `offset` is the sum of what is added.
+    static CUZK_FN SignedDigits of(const Fr &scalar, const Fr &offset, const Windows &windows) {
+        return {add(scalar.to_integer(), offset), windows};
     }
 
     CUZK_FN int32_t digit(uint32_t window) const {
-        uint32_t position = window * width, limb = position >> 5, shift = position & 31;
+        uint32_t position = windows.position(window), width = windows.bits(window);
+        uint32_t limb = position >> 5, shift = position & 31;
         uint32_t bits = limb_at(limb) >> shift;
         if (shift + width > 32) bits |= limb_at(limb + 1) << (32 - shift);
         bits &= (1u << width) - 1;
-        return (int32_t)bits - (window + 1 == windows ? 0 : 1 << (width - 1));
+        return (int32_t)bits - (window + 1 == windows.number ? 0 : 1 << (width - 1));
     }
 
   private:

@@ -4,6 +4,7 @@
 #include "../memory.cuh"
 #include "accumulate.cuh"
 #include "digits.cuh"
+#include "levels.cuh"
 #include "reduce.cuh"
 #include "subsets.cuh"
 
@@ -128,6 +129,24 @@ __device__ __forceinline__ void reduce(const Xyzz<F> *sums, const uint32_t *star
     uint32_t begin = min(run * length, size), end = min(begin + length, size);
     Buckets<F> buckets = {sums + first, starts ? starts + first : nullptr, items};
     join_block<F, THREADS>(add_run(buckets, begin, end, length), out + blockIdx.x);
+}
+
+// Buckets in affine coordinates.
+template <class F>
+__device__ __forceinline__ void bucket_points(const Buckets<F> &buckets, uint32_t count, Affine<F> *out) {
+    uint32_t i = thread_number();
+    if (i < count) store(out + i, bucket_point(buckets, i));
+}
+
+// `reduce` of a level, whose groups have 2^log_size blocks each.
+template <class F, int THREADS>
+__device__ __forceinline__ void reduce_level(const Affine<F> *points, uint32_t level, uint32_t all, uint32_t log_size,
+                                             uint32_t blocks, Element<F> *out) {
+    uint32_t group = blockIdx.x / blocks, index = blockIdx.x % blocks * THREADS + threadIdx.x;
+    bool mine = index < 1u << log_size;
+    Element<F> own = Element<F>::none();
+    if (mine) own = level_element(points, level, all, (group << log_size) + index);
+    join_block<F, THREADS>(own, out + blockIdx.x);
 }
 
 // out[b] = row b of `length` elements as one.
@@ -311,5 +330,17 @@ __device__ __forceinline__ void double_points(const Affine<F> *points, uint32_t 
     extern "C" __global__ __launch_bounds__(128) void fixed_base_multiply_##G(                                \
         const cuzk::Affine<F> *table, const cuzk::Fr *scalars, uint32_t count, cuzk::Affine<F> *out) {        \
         cuzk::multiply_base<F, 8>(table, scalars, count, out);                                                \
+    }
+
+#define CUZK_LEVEL_KERNELS(G, F, FOLD_THREADS)                                                                \
+    extern "C" __global__ __launch_bounds__(128) void msm_bucket_points_##G(                                  \
+        const cuzk::Xyzz<F> *buckets, const uint32_t *starts, const cuzk::Affine<F> *items, uint32_t count,   \
+        cuzk::Affine<F> *out) {                                                                               \
+        cuzk::bucket_points<F>(cuzk::Buckets<F>{buckets, starts, items}, count, out);                         \
+    }                                                                                                         \
+    extern "C" __global__ __launch_bounds__(FOLD_THREADS) void msm_reduce_level_##G(                          \
+        const cuzk::Affine<F> *points, uint32_t level, uint32_t all, uint32_t log_size, uint32_t blocks,      \
+        cuzk::Element<F> *out) {                                                                              \
+        cuzk::reduce_level<F, FOLD_THREADS>(points, level, all, log_size, blocks, out);                       \
     }
 #endif
