@@ -7,7 +7,7 @@
 //! end on the processor: where partitions are synthesised while the circuit is compiled, where they wait for it (one witness at a
 //! time, so that no slot is left beside it), and once it is compiled.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -76,7 +76,7 @@ fn parts(id: &str, request: &Request) -> anyhow::Result<(f64, f64, usize)> {
     drop(compile(id)?);
     let compile_s = clock.elapsed().as_secs_f64();
     let clock = Instant::now();
-    let synthesis = by_synthesis(&*job, 0)?;
+    let synthesis = by_synthesis(&*job, 0, &Arc::default())?;
     let outline = synthesis.outline();
     let witness = synthesis.pack(&outline)?;
     let synthesis_s = clock.elapsed().as_secs_f64();

@@ -1,5 +1,9 @@
 //! SynthesisCS: full synthesis, for a circuit that is not compiled yet.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bellpepper_core::{ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use cuzk_curve::Fr;
 use cuzk_r1cs::{
@@ -19,6 +23,7 @@ pub struct SynthesisCS {
     density: Density,
     /// The first constraint that does not hold.
     unsatisfied: Option<(usize, RowValues)>,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// A circuit with its witness, synthesised in full.
@@ -68,6 +73,24 @@ impl Synthesis {
 }
 
 impl SynthesisCS {
+    /// One that allocates nothing more from when `stop` is true on: the synthesis ends with an error. Children of an
+    /// extensible synthesis come to their end.
+    pub fn stoppable(stop: Arc<AtomicBool>) -> Self {
+        Self {
+            stop: Some(stop),
+            ..Self::default()
+        }
+    }
+
+    fn go_on(&self) -> Result<(), SynthesisError> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(SynthesisError::IoError(
+                io::Error::new(io::ErrorKind::Interrupted, "the synthesis was stopped"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// What was synthesised.
     ///
     /// Errors: [`R1csError::Unsatisfied`] naming the first constraint that does not hold; [`R1csError::TooLarge`].
@@ -162,6 +185,7 @@ impl ConstraintSystem<Fr> for SynthesisCS {
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
+        self.go_on()?;
         let index = self.assignment.aux_len();
         self.assignment.push_aux(value()?);
         self.density.a_aux.push(false);
@@ -176,6 +200,7 @@ impl ConstraintSystem<Fr> for SynthesisCS {
         A: FnOnce() -> AR,
         AR: Into<String>,
     {
+        self.go_on()?;
         let index = self.assignment.inputs.len();
         self.assignment.inputs.push(value()?);
         self.density.b_inputs.push(false);

@@ -2,6 +2,7 @@
 //!
 //! The allocator counts the whole process, so this test is a program of its own.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
@@ -156,7 +157,7 @@ fn synthesise(key: &Parameters) {
     let footprint = Footprint::plain_of_key(key);
     HEAP.reset_peak_usage();
     let before = HEAP.current_usage();
-    let synthesis = by_synthesis(&Chains(1), 0).unwrap();
+    let synthesis = by_synthesis(&Chains(1), 0, &Arc::default()).unwrap();
     let outline = synthesis.outline();
     let witness = synthesis.pack(&outline).unwrap();
     let (most, left) = (HEAP.peak_usage() - before, HEAP.current_usage() - before);

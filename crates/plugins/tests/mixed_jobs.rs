@@ -1,7 +1,7 @@
 //! Jobs of several proof types at once in one engine, on simulated devices: all valid, and faults under them. The PoSt
 //! circuits at 2 KiB, since their keys are made in seconds.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use cuzk_backend_cpu::CpuBackend;
@@ -147,7 +147,7 @@ fn proofs_by_full_synthesis_are_those_of_the_compiled_circuit() {
         let compiled = Prover::new(device.lane(0), &real.pce, &real.key).unwrap();
         let witness = by_closures(&*job, 0).unwrap().pack(real.pce.r1cs());
         let wanted = bytes(compiled, witness.unwrap());
-        let synthesis = by_synthesis(&*job, 0).unwrap();
+        let synthesis = by_synthesis(&*job, 0, &Arc::default()).unwrap();
         let outline = synthesis.outline();
         assert_eq!(outline.shape, real.pce.shape);
         assert_eq!(outline.density, real.pce.r1cs().density().unwrap());

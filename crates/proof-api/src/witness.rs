@@ -1,6 +1,9 @@
 //! Which way a partition's witness is made: computed directly where that was validated, by the circuit's closures
 //! elsewhere.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use cuzk_cs_witness::{Synthesis, SynthesisCS, WitnessCS};
 use cuzk_r1cs::{Assignment, CompactR1cs, PackedWitness};
 
@@ -185,11 +188,16 @@ pub fn by_closures(job: &dyn Job, partition: usize) -> Result<Assignment, ProofA
     Ok(cs.into_assignment())
 }
 
-/// A partition synthesised in full: its assignment, with the rows of A and B evaluated and all constraints checked.
+/// A partition synthesised in full: its assignment, with the rows of A and B evaluated and all constraints checked. Once
+/// `stop` is true it ends with an error ([`SynthesisCS::stoppable`]).
 ///
 /// Errors: those of the job and of the circuit's synthesis; [`cuzk_r1cs::R1csError::Unsatisfied`].
-pub fn by_synthesis(job: &dyn Job, partition: usize) -> Result<Synthesis, ProofApiError> {
-    let mut cs = SynthesisCS::default();
+pub fn by_synthesis(
+    job: &dyn Job,
+    partition: usize,
+    stop: &Arc<AtomicBool>,
+) -> Result<Synthesis, ProofApiError> {
+    let mut cs = SynthesisCS::stoppable(Arc::clone(stop));
     job.circuit(partition)?.synthesis(&mut cs)?;
     Ok(cs.finish()?)
 }

@@ -248,6 +248,7 @@ impl Simulation {
             }
             Action::Accepted { .. }
             | Action::Rejected { .. }
+            | Action::Overtaken { .. }
             | Action::OutOfService { .. }
             | Action::BackInService { .. } => {}
         }

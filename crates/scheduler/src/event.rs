@@ -43,7 +43,7 @@ pub enum Event {
     /// for them.
     SubmittedEarly(JobSpec),
     /// The circuit of early jobs is replaced: units whose witness is not started take the other one where that fits the
-    /// budgets, and the jobs are like all others from now on. It may be replaced by itself.
+    /// budgets, those whose witness is being computed may ([`Action::Overtaken`]), and the jobs are like all others from now on. It may be replaced by itself.
     Replaced {
         /// The circuit.
         circuit: CircuitId,
@@ -64,6 +64,12 @@ pub enum Event {
     },
     /// A witness cannot be computed, and nothing of it is left. Fails the job.
     WitnessFailed {
+        /// The unit.
+        unit: UnitId,
+    },
+    /// A witness was not computed to its end, and nothing of it is left: an answer to [`Action::Overtaken`]. It is computed
+    /// anew, with the circuit that replaced its own.
+    WitnessStopped {
         /// The unit.
         unit: UnitId,
     },
@@ -205,6 +211,12 @@ pub enum Action {
     },
     /// Compute a unit's witness. Its host memory is reserved.
     StartWitness {
+        /// The unit.
+        unit: UnitId,
+    },
+    /// The circuit of a unit was replaced while its witness is computed, which need not come to its end. Answered by
+    /// [`Event::WitnessStopped`], or by [`Event::WitnessDone`] if it does all the same.
+    Overtaken {
         /// The unit.
         unit: UnitId,
     },

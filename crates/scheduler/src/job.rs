@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Fault, JobSpec};
+use crate::event::{Fault, JobSpec, UnitSpec};
 use crate::types::{Bytes, Circuit, DeviceId, Instant, JobId, Lane, Priority, TenantId};
 
 /// Where a unit is.
@@ -41,6 +41,8 @@ pub(crate) struct Seat {
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) circuit: Circuit,
+    /// What it takes if the computation of its witness is stopped.
+    pub(crate) next: Option<(Circuit, UnitSpec)>,
     pub(crate) host: Bytes,
     pub(crate) device: Bytes,
     pub(crate) stage: Stage,
@@ -147,9 +149,16 @@ pub(crate) fn host_need(spec: &JobSpec) -> Bytes {
 }
 
 impl Unit {
+    /// Takes another circuit, of which it has nothing yet.
+    pub(crate) fn take(&mut self, circuit: Circuit, spec: UnitSpec) {
+        (self.circuit, self.host, self.device) = (circuit, spec.host, spec.device);
+        self.next = None;
+    }
+
     fn new(circuit: Circuit, host: Bytes, device: Bytes) -> Self {
         Self {
             circuit,
+            next: None,
             host,
             device,
             stage: Stage::Waiting,

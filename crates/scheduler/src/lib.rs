@@ -53,7 +53,8 @@
 //!
 //! # What the caller promises
 //!
-//! - Each [`Action::StartWitness`] is answered by [`Event::WitnessDone`] or [`Event::WitnessFailed`]; each
+//! - Each [`Action::StartWitness`] is answered by [`Event::WitnessDone`] or [`Event::WitnessFailed`], or by
+//!   [`Event::WitnessStopped`] after an [`Action::Overtaken`]; each
 //!   [`Action::Place`] by [`Event::Finished`] or [`Event::Failed`], before which [`Event::DeviceDone`] may say that the
 //!   lane and the device's memory are free already; each [`Action::Load`] by [`Event::Loaded`] or
 //!   [`Event::LoadFailed`]; each [`Action::Evict`] by [`Event::Evicted`]; each [`Action::Probe`] by [`Event::Probed`].

@@ -237,6 +237,7 @@ impl<B: Backend + Clone> Coordinator<B> {
                 device,
                 lane,
             } => self.place(attempt, device, lane),
+            Action::Overtaken { unit } => self.overtaken(unit),
             Action::Abort { unit } => self.abort(unit),
             Action::Load { circuit, place } => match place {
                 Place::Host => self.open(circuit),

@@ -1,6 +1,7 @@
 //! Units, the partitions of jobs: witness, lane, proof, or none of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cuzk_backend::Backend;
@@ -49,6 +50,8 @@ pub(super) struct UnitRecord {
     pub(super) proof: Option<ProofBytes>,
     /// Whether the scheduler wants it stopped, and waits for the word that it is.
     pub(super) aborted: bool,
+    /// Whether its full synthesis need not come to its end.
+    stop: Arc<AtomicBool>,
     /// Tries on devices.
     pub(super) attempts: u32,
     /// What was wrong the last time.
@@ -78,6 +81,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         let circuit = self.scheduler.circuit(unit);
         if let Some(found) = self.unit(unit) {
             found.circuit = circuit;
+            found.stop = Arc::default();
         }
         self.compute_witness(unit);
     }
@@ -108,6 +112,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             unit,
             job,
             loaded: Arc::clone(loaded),
+            stop: Arc::clone(&found.stop),
             refuted: found.refuted.take(),
         });
         let partition = unit.index as usize;
@@ -146,6 +151,11 @@ impl<B: Backend + Clone> Coordinator<B> {
                 self.report(Event::HostReleased { unit, bytes });
                 self.report(Event::WitnessDone { unit });
             }
+            Err(_) if found.stop.load(Ordering::Relaxed) => {
+                found.stage = Stage::Idle;
+                self.report(Event::WitnessStopped { unit });
+                self.leave_early(circuit);
+            }
             Err(message) => {
                 found.stage = Stage::Idle;
                 found.error = Some(message);
@@ -153,6 +163,13 @@ impl<B: Backend + Clone> Coordinator<B> {
                 self.leave_early(circuit);
                 self.forget_if_over(id);
             }
+        }
+    }
+
+    /// The circuit of a unit that is being synthesised is compiled.
+    pub(super) fn overtaken(&mut self, unit: UnitId) {
+        if let Some(found) = self.unit(unit) {
+            found.stop.store(true, Ordering::Relaxed);
         }
     }
 
@@ -207,6 +224,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             return;
         };
         found.aborted = true;
+        found.stop.store(true, Ordering::Relaxed);
         match found.stage {
             Stage::Idle | Stage::AwaitsCircuit | Stage::Ready | Stage::Proved => self.stopped(unit),
             Stage::Witness | Stage::Finishing => {}

@@ -1,5 +1,6 @@
 //! What the host's threads do: decode, compile, open, compute witnesses, put answers together.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -164,6 +165,8 @@ pub(crate) struct Witness {
     pub(crate) unit: UnitId,
     pub(crate) job: Arc<dyn Job>,
     pub(crate) loaded: Arc<Loaded>,
+    /// Ends a full synthesis with an error.
+    pub(crate) stop: Arc<AtomicBool>,
     /// What was wrong with the one that was computed directly, where it is to be computed by closures now.
     pub(crate) refuted: Option<String>,
 }
@@ -182,12 +185,13 @@ impl Witness {
             unit,
             job,
             loaded,
+            stop,
             refuted,
         } = self;
         let partition = unit.index as usize;
         let result = guarded(|| match &*loaded {
             Loaded::Compiled(compiled) => witness(&*job, partition, compiled, refuted),
-            Loaded::Uncompiled(uncompiled) => synthesis(&*job, partition, uncompiled),
+            Loaded::Uncompiled(uncompiled) => synthesis(&*job, partition, uncompiled, &stop),
         });
         drop((job, loaded));
         drop(report.send(Message::Witness {
@@ -232,8 +236,13 @@ fn check_statement(job: &dyn Job, partition: usize, inputs: &[Fr]) -> Result<(),
 }
 
 /// The witness of a partition with its products, by full synthesis: it satisfies every constraint.
-fn synthesis(job: &dyn Job, partition: usize, loaded: &Uncompiled) -> Result<MadeWitness, String> {
-    let made = by_synthesis(job, partition).map_err(|e| e.to_string())?;
+fn synthesis(
+    job: &dyn Job,
+    partition: usize,
+    loaded: &Uncompiled,
+    stop: &Arc<AtomicBool>,
+) -> Result<MadeWitness, String> {
+    let made = by_synthesis(job, partition, stop).map_err(|e| e.to_string())?;
     loaded.check(made.shape())?;
     check_statement(job, partition, made.inputs())?;
     let outline = loaded.outline.get_or_init(|| made.outline());

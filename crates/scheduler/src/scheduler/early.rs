@@ -1,7 +1,8 @@
 //! The queue of jobs that wait for a turn, and the early ones, whose circuit is to be replaced.
 
-use crate::event::UnitSpec;
-use crate::types::{Circuit, CircuitId, JobId};
+use crate::event::{Action, UnitSpec};
+use crate::job::Stage;
+use crate::types::{Circuit, CircuitId, JobId, UnitId};
 
 use super::Scheduler;
 
@@ -68,19 +69,50 @@ impl Scheduler {
             return;
         };
         job.early = false;
-        if fits {
-            for &index in &job.waiting {
-                let unit = &mut job.units[index as usize];
-                (unit.circuit, unit.host, unit.device) = (by, spec.host, spec.device);
+        let mut overtaken = Vec::new();
+        for (index, unit) in (0..).zip(&mut job.units).filter(|_| fits) {
+            match unit.stage {
+                Stage::Waiting => unit.take(by, spec),
+                Stage::Witness => {
+                    unit.next = Some((by, spec));
+                    overtaken.push(UnitId { job: id, index });
+                }
+                _ => {}
             }
         }
-        let (before, needed) = (job.needed, job.device_need());
         let waits = !job.waiting.is_empty();
-        job.needed = needed;
-        self.by_need.remove(&(before, id));
-        self.by_need.insert((needed, id));
+        self.note_need(id);
         if waits {
             self.enqueue(id);
         }
+        for unit in overtaken {
+            self.tell(Action::Overtaken { unit });
+        }
+    }
+
+    /// Notes what a job's units need now.
+    fn note_need(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let (before, needed) = (job.needed, job.device_need());
+        job.needed = needed;
+        self.by_need.remove(&(before, id));
+        self.by_need.insert((needed, id));
+    }
+
+    pub(super) fn witness_stopped(&mut self, id: UnitId) -> bool {
+        let unit = self.unit(id).filter(|unit| unit.stage == Stage::Witness);
+        let Some((circuit, spec)) = unit.and_then(|unit| unit.next) else {
+            return false;
+        };
+        self.leave_stage(id);
+        self.give_up_host(id);
+        if let Some(unit) = self.unit_mut(id) {
+            unit.take(circuit, spec);
+        }
+        self.put_back(id);
+        self.note_need(id.job);
+        true
     }
 }

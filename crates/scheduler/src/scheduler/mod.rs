@@ -139,6 +139,7 @@ impl Scheduler {
             Event::Cancelled { job } => self.cancelled(job),
             Event::WitnessDone { unit } => self.witness_done(unit),
             Event::WitnessFailed { unit } => self.witness_failed(unit),
+            Event::WitnessStopped { unit } => self.witness_stopped(unit),
             Event::HostReleased { unit, bytes } => self.host_released(unit, bytes),
             Event::WitnessDropped { unit } => self.witness_dropped(unit),
             Event::DeviceReleased { attempt, bytes } => self.device_released(attempt, bytes),

@@ -202,7 +202,7 @@ impl Scheduler {
     }
 
     /// Puts a unit without a witness back to be started again, first of its job.
-    fn put_back(&mut self, id: UnitId) {
+    pub(super) fn put_back(&mut self, id: UnitId) {
         let Some(job) = self.jobs.get_mut(&id.job) else {
             return;
         };

@@ -30,8 +30,14 @@ impl Model {
 
     fn answer_witness(&mut self, unit: UnitId, well: bool) {
         if well {
-            self.unit(unit).witness_done = true;
+            let found = self.unit(unit);
+            (found.witness_done, found.overtaken) = (true, None);
             self.send(Event::WitnessDone { unit });
+        } else if let Some((circuit, spec)) = self.unit(unit).overtaken.take() {
+            self.free_host(unit);
+            let found = self.unit(unit);
+            (found.circuit, found.spec) = (circuit, spec);
+            self.send(Event::WitnessStopped { unit });
         } else {
             self.free_host(unit);
             self.unit(unit).aborted = true;

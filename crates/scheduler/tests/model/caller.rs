@@ -32,6 +32,8 @@ pub struct ModelUnit {
     pub last_device: Option<DeviceId>,
     pub finished: bool,
     pub aborted: bool,
+    /// What it takes if its witness is stopped.
+    pub overtaken: Option<(CircuitId, UnitSpec)>,
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +112,12 @@ impl Model {
             self.replaced(by, unit);
         }
         for action in actions {
+            if let Action::Overtaken { unit } = action {
+                let found = self.unit(unit);
+                assert!(found.witness && !found.witness_done && !found.aborted);
+                found.overtaken = replaced;
+                continue;
+            }
             self.carry_out(action, submitted.as_ref());
             self.check_budgets();
         }
@@ -144,6 +152,7 @@ impl Model {
                 device,
                 lane,
             } => self.place(attempt, device, lane),
+            Action::Overtaken { .. } => panic!("told without a circuit that was replaced"),
             Action::Abort { unit } => self.abort(unit),
             Action::Load { circuit, place } => self.load(circuit, place),
             Action::Evict { circuit, place } => self.evict(circuit, place),
@@ -180,6 +189,7 @@ impl Model {
             last_device: None,
             finished: false,
             aborted: false,
+            overtaken: None,
         };
         let model = ModelJob {
             spec: spec.clone(),

@@ -2,8 +2,20 @@
 
 use cuzk_scheduler::*;
 
-use crate::caller::Model;
+use crate::caller::{Model, Pending};
 use crate::policies::*;
+
+/// The word that circuit 1 is replaced, by one whose units take so much of the host.
+fn replaced(by: Circuit, host: u64) -> Event {
+    Event::Replaced {
+        circuit: CircuitId(1),
+        by,
+        unit: UnitSpec {
+            host: Bytes(host),
+            device: Bytes(40),
+        },
+    }
+}
 
 /// Early jobs begin where nothing else waits and a slot is left; those of their units that have not begun take the circuit
 /// that replaces theirs, if it fits.
@@ -32,17 +44,8 @@ fn early_jobs_stand_back_until_their_circuit_is_replaced() {
     model.end_run(unit(2, 0), true, Fault::Device);
     model.end_run(unit(1, 0), true, Fault::Device);
     assert_eq!(model.started[2..], [unit(2, 1)]);
-    let small = |host| UnitSpec {
-        host: Bytes(host),
-        device: Bytes(40),
-    };
-    let replaced = |by, unit| Event::Replaced {
-        circuit: CircuitId(1),
-        by,
-        unit,
-    };
     assert_eq!(model.circuit(unit(1, 1)), CircuitId(1));
-    model.send(replaced(compiled, small(10)));
+    model.send(replaced(compiled, 10));
     assert_eq!(model.scheduler.circuit(unit(1, 0)), Some(CircuitId(1)));
     for index in [1, 2] {
         assert_eq!(model.scheduler.circuit(unit(1, index)), Some(CircuitId(2)));
@@ -57,12 +60,62 @@ fn early_jobs_stand_back_until_their_circuit_is_replaced() {
         let id = 10 + host;
         let spec = job(id, Priority::Low, first, &[(40, 30), (40, 30)]);
         model.send(Event::SubmittedEarly(spec));
-        model.send(replaced(circuit(2, host, device), small(10)));
+        model.send(replaced(circuit(2, host, device), 10));
         assert_eq!(model.scheduler.circuit(unit(id, 1)), Some(CircuitId(1)));
         assert!(model.started.ends_with(&[unit(id, 0), unit(id, 1)]));
         model.drain();
     }
     // Where there are no early jobs it means nothing.
-    model.send(replaced(compiled, small(10)));
+    model.send(replaced(compiled, 10));
+    model.check_all_returned();
+}
+
+/// A witness that is being computed when its circuit is replaced may be stopped, and is begun anew with the other circuit.
+#[test]
+fn a_witness_that_is_overtaken_is_begun_anew() {
+    let mut model = Model::new(Config {
+        witness_slots: 2,
+        ..small()
+    });
+    model.device_up(D0, 100);
+    let (first, compiled) = (circuit(1, 0, 10), circuit(2, 5, 20));
+    model.send(Event::SubmittedEarly(job(
+        1,
+        Priority::Low,
+        first,
+        &[(40, 30), (40, 30)],
+    )));
+    assert!(model.started.ends_with(&[unit(1, 0)]));
+    let ignored = model.scheduler.stats().ignored;
+    model.send(Event::WitnessStopped { unit: unit(1, 0) });
+    assert_eq!(
+        model.scheduler.stats().ignored,
+        ignored + 1,
+        "nothing came in its place yet"
+    );
+    model.send(replaced(compiled, 10));
+    assert_eq!(
+        model.unit(unit(1, 0)).overtaken,
+        Some((
+            compiled.id,
+            UnitSpec {
+                host: Bytes(10),
+                device: Bytes(40)
+            }
+        ))
+    );
+    let at = model
+        .pending
+        .iter()
+        .position(|p| *p == Pending::Witness(unit(1, 0)));
+    model.answer(at.unwrap(), false, Fault::Device);
+    assert_eq!(model.scheduler.circuit(unit(1, 0)), Some(compiled.id));
+    model.drain();
+    let again = model
+        .started
+        .iter()
+        .filter(|started| **started == unit(1, 0));
+    assert_eq!(again.count(), 2);
+    assert_eq!(model.jobs[&JobId(1)].outcome, Some(Outcome::Completed));
     model.check_all_returned();
 }
