@@ -23,7 +23,14 @@ pub const BUILT: &str = "kernels/built";
 const NEW: &str = "kernels/built.new";
 
 /// Flags of every compilation, architectures apart.
-const FLAGS: &[&str] = &["-std=c++17", "-O3", "-fatbin", "-Xptxas", "-v"];
+const FLAGS: &[&str] = &[
+    "-std=c++17",
+    "-O3",
+    "-fatbin",
+    "--compress-mode=size",
+    "-Xptxas",
+    "-v",
+];
 
 #[derive(Args)]
 pub struct Options {

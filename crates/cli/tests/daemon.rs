@@ -57,6 +57,8 @@ fn a_payload_goes_to_a_daemon_and_comes_back_as_a_proof() {
         folder,
         &["demo", "--kind", "winning-post", "--keep", "kept"],
     );
+    // Else the first job would be synthesised in full, and the key leave the memory when the circuit is compiled.
+    json(folder, &["compile", "--circuit", "winning-2k"]);
     let (socket, address) = socket(folder);
     let daemon = ["--daemon", &address];
     let unanswered = run(folder, &[&["status"], &daemon[..]].concat());
