@@ -116,9 +116,8 @@ impl<B: Backend> Proving<'_, B> {
             done.witness_s += made.seconds;
             if self.check {
                 let what = format!("{id}: checking every constraint of partition {partition}");
-                let r1cs = prover.r1cs();
-                let check = |_: &_| r1cs.map_or(Ok(()), |r1cs| r1cs.check(&made.value));
-                self.console.step(&what, check)?;
+                let r1cs = prover.r1cs().context("the prover holds no matrices")?;
+                self.console.step(&what, |_| r1cs.check(&made.value))?;
             }
             if pending.len() == self.provers.len()
                 && let Some(oldest) = pending.pop_front()

@@ -74,10 +74,12 @@ impl Stages {
                 self.enter_partition(*partition, span);
             }
             JobEvent::Proved {
-                partition, device, ..
+                partition,
+                device,
+                synthesised,
             } => {
                 self.partitions.remove(partition);
-                info!(%job, partition, %device, "proved");
+                info!(%job, partition, %device, synthesised, "proved");
             }
             JobEvent::Fault {
                 partition,

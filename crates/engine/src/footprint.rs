@@ -52,9 +52,7 @@ impl Footprint {
             device_work: 2 * packed + 4 * domain * scalar,
         })
     }
-}
 
-impl Footprint {
     /// The footprint of a circuit that is not compiled, by its key, at most: any variable may be a field element.
     ///
     /// The host has the rows of A and B beside a witness, before it is packed and after. A device holds no matrices.

@@ -452,6 +452,7 @@ mod tests {
             }
         }
     }
+
     /// Over several runs of words, with numbers that are bits, bits of the field class and numbers of the boolean class.
     #[test]
     fn packing_equals_value_by_value() {

@@ -83,9 +83,7 @@ impl Prepare {
             took: start.elapsed(),
         }));
     }
-}
 
-impl Prepare {
     /// With the key, jobs need not wait for the compilation. Where it is missing, whoever opens the circuit says so.
     fn tell_of_key<B: Backend>(&self, report: &Sender<Message<B>>) {
         if let Ok(key) = self.source.key(&self.name) {
