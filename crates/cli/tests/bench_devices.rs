@@ -68,6 +68,18 @@ fn a_wrong_command_line_says_what_is_wrong() {
         ),
         (&["--simulated", "0"], "nothing to measure"),
         (&["--simulated", "1", "--faults"], "two devices"),
+        (
+            &["--simulated", "1", "--circuit", "porep-2k/two"],
+            "wanted a number of partitions, found two",
+        ),
+        (
+            &["--simulated", "1", "--circuit", "porep-2k/3"],
+            "wanted from 1 to 2, found 3",
+        ),
+        (
+            &["--simulated", "1", "--circuit", "winning-2k/2"],
+            "only a PoRep",
+        ),
     ] {
         let (done, _, err) = bench(arguments);
         assert!(!done && err.contains(said), "{err}");

@@ -7,6 +7,7 @@ use cuzk_filecoin::{
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request};
 use cuzk_r1cs::Assignment;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
+use filecoin_proofs::PoRepConfig;
 use filecoin_proofs::constants::{DefaultPieceDomain, DefaultPieceHasher};
 use filecoin_proofs::parameters::public_params;
 use storage_proofs_core::compound_proof::CompoundProof;
@@ -78,6 +79,39 @@ impl<Tree: SectorTree> PorepJob<Tree> {
             inputs,
             proofs,
             challenges,
+        })
+    }
+
+    /// The same challenges in the partitions of another configuration, as far as it has places for them.
+    ///
+    /// Errors: [`ProofApiError::Field`] for too few challenges.
+    pub(crate) fn spread(
+        self,
+        config: &PoRepConfig,
+        circuit_id: &'static str,
+    ) -> Result<Self, ProofApiError> {
+        let params = public_params::<Tree>(config).map_err(library("PoRep parameters"))?;
+        let each = params.challenges.num_challenges_per_partition();
+        let partitions = usize::from(config.partitions);
+        let found = self.proofs.iter().map(Vec::len).sum::<usize>();
+        if found < each * partitions {
+            let wanted = format_args!("{} challenges", each * partitions);
+            return Err(wrong(wanted, found)).within("partitions");
+        }
+        let mut proofs = self.proofs.into_iter().flatten();
+        let mut challenges = self.challenges.into_iter().flatten();
+        let in_parts = 0..partitions;
+        Ok(Self {
+            circuit_id,
+            params,
+            inputs: self.inputs,
+            proofs: in_parts
+                .clone()
+                .map(|_| proofs.by_ref().take(each).collect())
+                .collect(),
+            challenges: in_parts
+                .map(|_| challenges.by_ref().take(each).collect())
+                .collect(),
         })
     }
 

@@ -10,11 +10,13 @@
 mod convert;
 mod job;
 mod registered;
+mod spread;
 mod wire;
 mod witness;
 
 pub use job::PorepJob;
 pub use registered::SealProof;
+pub use spread::Spread;
 
 use cuzk_filecoin::{
     Boxed, CircuitVisitor, SectorSize, SectorTree, Within, key_names, library, size_of, with_tree,

@@ -230,7 +230,8 @@ const PROGRAM_USES: &[&str] = &[
     "cuzk-testing",
 ];
 
-/// What the command may use: a program's crates, the CUDA backend, which needs no CUDA to be built, and the daemon.
+/// What the command may use: a program's crates, the CUDA backend, which needs no CUDA to be built, the daemon, and PoRep's
+/// circuits for a benchmark of sizes that no registered proof has.
 const CLI_USES: &[&str] = &[
     "cuzk-curve",
     "cuzk-r1cs",
@@ -244,6 +245,7 @@ const CLI_USES: &[&str] = &[
     "cuzk-groth16",
     "cuzk-proof-api",
     "cuzk-plugins",
+    "cuzk-proof-porep",
     "cuzk-simulated",
     "cuzk-synth",
     "cuzk-testing",

@@ -4,6 +4,7 @@ use cuzk_cs_recording::{Recorded, RecordingCS};
 use cuzk_cs_witness::WitnessCS;
 use cuzk_filecoin::CircuitVisitor;
 use cuzk_proof_api::{AnyCircuit, Job, ProofApiError, Request, by_circuit};
+use cuzk_proof_porep::Spread;
 use cuzk_r1cs::{Assignment, Matrix, Shape, Term};
 use cuzk_synth::{Kind, Options, PoRepFeature, SectorSize, synthetic};
 
@@ -156,6 +157,41 @@ fn porep_32g_decodes() {
 
 fn job_head(job: &dyn Job) -> Vec<cuzk_curve::Fr> {
     job.public_inputs(0).unwrap()[..3].to_vec()
+}
+
+/// A sector's challenges spread over more partitions are smaller instances with the same public inputs in a row.
+#[test]
+fn porep_spread() {
+    let request = real(Kind::PoRep);
+    let whole = decode(Kind::PoRep, &request).unwrap();
+    let spread = Spread::new(2048, 2).unwrap();
+    let blank = record(spread.blank().unwrap());
+    let job = spread.decode(&request, "half").unwrap();
+    job.self_check().unwrap();
+    assert_eq!((job.circuit_id(), job.partitions()), ("half", 2));
+    let whole = whole.public_inputs(0).unwrap();
+    let (head, challenges) = whole.split_at(3);
+    let (first, second) = challenges.split_at(challenges.len() / 2);
+    for (partition, challenge) in [first, second].into_iter().enumerate() {
+        assert!(blank.shape.constraints > 2_687_921 / 2 && blank.shape.constraints < 1_345_000);
+        let assignment = witness(&*job, partition);
+        assert_eq!(assignment.inputs[1..], [head, challenge].concat());
+        assert_eq!(
+            assignment.inputs[1..],
+            job.public_inputs(partition).unwrap()
+        );
+        assert_eq!(first_unsatisfied(&blank, &assignment), None);
+        let direct = job.direct_witness(partition).unwrap();
+        assert!(direct.as_ref() == Some(&assignment));
+    }
+    for (bytes, partitions) in [(2048, 0), (2048, 3), (1 << 35, 9), (1 << 35, 256), (1, 1)] {
+        assert!(
+            Spread::new(bytes, partitions).is_err(),
+            "{bytes} {partitions}"
+        );
+    }
+    let other = Spread::new(1 << 35, 176).unwrap();
+    assert!(other.decode(&request, "none").is_err());
 }
 
 /// Synthetic and non-interactive PoRep are instances of the interactive circuit.

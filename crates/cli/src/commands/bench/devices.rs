@@ -9,7 +9,9 @@ mod toy;
 
 use std::time::Duration;
 
-use cuzk_backend::Backend;
+use cuzk_backend::{Backend, FixedBase};
+use cuzk_backend_cpu::CpuBackend;
+use cuzk_backend_cuda::CudaBackend;
 use cuzk_engine::{Engine, Footprints};
 use serde::Serialize;
 
@@ -43,11 +45,17 @@ Every proof is verified by the engine and once more by this command, outside the
 matrix of faults in place of all that: each kind at each step of a proof, once and without end, on two devices or on the
 halves of one GPU.
 
-Keys must be there (`cuzk keygen`), but for the toy circuit, which simulated devices prove by default.
+A circuit's name may be followed by a number of partitions, PoReps only: porep-32g/176 spreads the challenges of a 32 GiB
+sector over 176 partitions instead of ten, one a partition, whose circuit has 7.2 million constraints. No chain knows such
+a proof; it is a size between others.
+
+Keys must be there (`cuzk keygen`), but for the toy circuit, which simulated devices prove by default, and for circuits
+with a number of partitions: theirs are made in memory.
 
 Examples:
   cuzk bench devices --simulated 2                                  how it works, without a GPU
   cuzk bench devices --circuit porep-2k,winning-2k --json           all GPUs: on 1, 2, 4, ... of them
+  cuzk bench devices --circuit porep-32g/176 --jobs 120 --workers 8 a middle size, for eight GPUs
   cuzk bench devices --circuit porep-2k --backend cuda:0,1 --devices 1,2 --lanes 3
   cuzk bench devices --circuit porep-2k,snap-2k,wpost-2k,winning-2k --faults";
 
@@ -131,9 +139,13 @@ pub fn run(args: &Devices, console: &Console) -> anyhow::Result<()> {
         return Err(failure(USAGE, "a number of 0 leaves nothing to measure"));
     }
     if let Some(count) = args.simulated {
+        let counts = counts(args, count)?;
+        let subjects = subjects(args, console, || Ok(CpuBackend))?;
         let fleet = simulated(count, args.lanes, Duration::from_millis(args.latency_ms));
         let load = Load::of(args, Footprints::default());
-        return measure("simulated".to_owned(), &fleet, &load, args, console);
+        let name = "simulated".to_owned();
+        let measured = measure(&subjects, &fleet, &counts, &load, args, console)?;
+        return report(name, &fleet, measured, &load, args, console);
     }
     let (ordinals, remark) = backend::ordinals(&args.backend.backend)?;
     console.note(&remark);
@@ -142,13 +154,18 @@ pub fn run(args: &Devices, console: &Console) -> anyhow::Result<()> {
         return Err(failure(USAGE, advice));
     }
     let memory = args.backend.device_memory.map(|bytes| bytes.0);
+    let counts = counts(args, ordinals.len())?;
+    let first = || CudaBackend::open_within(ordinals[0], memory).map_err(backend::refused);
+    let subjects = subjects(args, console, first)?;
     let devices = match ordinals[..] {
         [only] if args.faults => cuda_halves(only, args.lanes, memory)?,
         _ => cuda_devices(&ordinals, args.lanes, memory)?,
     };
     let load = Load::of(args, footprints::on_gpus(&devices));
     let name = BackendChoice::cuda(ordinals).to_string();
-    measure(name, &wrapped(devices), &load, args, console)
+    let fleet = wrapped(devices);
+    let measured = measure(&subjects, &fleet, &counts, &load, args, console)?;
+    report(name, &fleet, measured, &load, args, console)
 }
 
 /// The numbers of devices of which runs are wanted.
@@ -166,8 +183,21 @@ fn counts(args: &Devices, found: usize) -> anyhow::Result<Vec<usize>> {
     Ok(counts)
 }
 
-fn subjects(args: &Devices, console: &Console) -> anyhow::Result<Vec<Subject>> {
+/// What is to be proved. `backend` opens what makes the keys of circuits that have none in a file.
+fn subjects<B: FixedBase>(
+    args: &Devices,
+    console: &Console,
+    backend: impl Fn() -> anyhow::Result<B>,
+) -> anyhow::Result<Vec<Subject>> {
     let named = |name: &String| {
+        if let Some((circuit, partitions)) = name.split_once('/') {
+            let wanted = partitions.parse().map_err(|_| {
+                let message = format!("{name}: wanted a number of partitions, found {partitions}");
+                failure(USAGE, message)
+            })?;
+            let circuit = circuits::Circuit::named(circuit)?;
+            return Subject::spread(&circuit, wanted, &backend()?, args.partitions, console);
+        }
         let (store, cache) = (places::key_store(&args.params)?, places::cache(&args.pce)?);
         let circuit = circuits::Circuit::named(name)?;
         Subject::registered(&circuit, &store, &cache, args.partitions, console)
@@ -181,23 +211,32 @@ fn subjects(args: &Devices, console: &Console) -> anyhow::Result<Vec<Subject>> {
 }
 
 fn measure<B: Backend + Clone>(
+    subjects: &[Subject],
+    fleet: &[Member<B>],
+    counts: &[usize],
+    load: &Load,
+    args: &Devices,
+    console: &Console,
+) -> anyhow::Result<Vec<Measured>> {
+    let one = |subject: &Subject| {
+        if args.faults {
+            let count = faults::matrix(subject, fleet, load, console)?;
+            return Ok(subject.measured(Vec::new(), None, Some(count)));
+        }
+        let (runs, out) = scale(subject, fleet, counts, load, console)?;
+        Ok(subject.measured(runs, out, None))
+    };
+    subjects.iter().map(one).collect()
+}
+
+fn report<B: Backend>(
     backend: String,
     fleet: &[Member<B>],
+    circuits: Vec<Measured>,
     load: &Load,
     args: &Devices,
     console: &Console,
 ) -> anyhow::Result<()> {
-    let counts = counts(args, fleet.len())?;
-    let mut measured = Vec::new();
-    for subject in subjects(args, console)? {
-        measured.push(if args.faults {
-            let count = faults::matrix(&subject, fleet, load, console)?;
-            subject.measured(Vec::new(), None, Some(count))
-        } else {
-            let (runs, out) = scale(&subject, fleet, &counts, load, console)?;
-            subject.measured(runs, out, None)
-        });
-    }
     let report = Report {
         backend,
         devices: fleet.iter().map(|member| member.name.clone()).collect(),
@@ -206,7 +245,7 @@ fn measure<B: Backend + Clone>(
         workers: args.workers,
         jobs: args.jobs,
         partitions: args.partitions,
-        circuits: measured,
+        circuits,
     };
     console.result(&report, &text::of(&report))
 }

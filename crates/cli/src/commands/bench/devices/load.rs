@@ -12,7 +12,7 @@ use cuzk_engine::{Config, Engine, Footprints, Outcome, Status};
 use cuzk_simulated::{Fault, SimulatedBackend, Step};
 use serde::Serialize;
 
-use crate::failure::{INVALID, failure};
+use crate::failure::{INVALID, USAGE, failure};
 
 use super::fleet::Member;
 use super::subject::Subject;
@@ -237,8 +237,15 @@ impl Load {
                 let failing = Instant::now();
                 last.faults.inject(Step::Msm, Fault::Error, usize::MAX);
                 let is_out = |status: &Status| !status.devices[index].in_service;
-                wait_until(&engine, "the device to go out of service", is_out)?;
-                Ok::<_, anyhow::Error>(failing.elapsed())
+                let ended = || done.load(Ordering::Relaxed) >= self.jobs;
+                let out_or_ended = |status: &Status| is_out(status) || ended();
+                let status =
+                    wait_until(&engine, "the device to go out of service", out_or_ended)?;
+                if !is_out(&status) {
+                    let advice = "all jobs ended before the failing device was out of service; give more --jobs";
+                    return Err(failure(USAGE, advice));
+                }
+                Ok(failing.elapsed())
             });
             let answers = self.drive(&engine, subject, &done);
             let out_after = spoil.join();

@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
+use cuzk_backend::FixedBase;
+use cuzk_cs_recording::RecordingCS;
 use cuzk_curve::Fr;
 use cuzk_engine::{InMemory, Submission};
-use cuzk_groth16::{PreparedVerifyingKey, Proof, verify};
+use cuzk_groth16::{PreparedVerifyingKey, Proof, keygen, verify};
 use cuzk_params::{KeyStore, Parameters};
 use cuzk_pce::{Cache, Pce};
 use cuzk_proof_api::{AnyCircuit, Job, PROOF_BYTES, ProofApiError};
+use cuzk_proof_porep::Spread;
 use cuzk_r1cs::Assignment;
-use cuzk_synth::{Kind, Options, SectorSize, synthetic};
+use cuzk_synth::{Kind, Options, Payload, SectorSize, synthetic};
+use rand_core::OsRng;
 use rayon::prelude::*;
 
 use crate::circuits::Circuit;
 use crate::console::Console;
-use crate::failure::{INPUT, INVALID, failure};
+use crate::failure::{INPUT, INVALID, USAGE, failure};
 use crate::{job, keys};
 
 use super::Measured;
@@ -71,6 +75,15 @@ impl Job for Repeated {
     }
 }
 
+/// A synthetic sector that the circuit's proof type proves.
+fn sector(circuit: &Circuit, console: &Console) -> anyhow::Result<Payload> {
+    let kind: Kind = circuit.proof_type.id().parse()?;
+    let size = SectorSize::from_bytes(circuit.spec.sector_bytes)?;
+    let what = format!("{}: making a sector", circuit.spec.id);
+    let payload = console.step(&what, |_| synthetic(kind, size, &Options::default()))?;
+    Ok(payload.value)
+}
+
 impl Subject {
     /// A job of so many partitions, those of `inner` in turn.
     pub fn new(
@@ -99,11 +112,7 @@ impl Subject {
     ) -> anyhow::Result<Self> {
         let key = keys::open(circuit, store, console)?;
         let pce = circuit.open(cache, console)?.value;
-        let kind: Kind = circuit.proof_type.id().parse()?;
-        let size = SectorSize::from_bytes(circuit.spec.sector_bytes)?;
-        let what = format!("{}: making a sector", circuit.spec.id);
-        let payload = console.step(&what, |_| synthetic(kind, size, &Options::default()))?;
-        let decoded: Arc<dyn Job> = Arc::from(job::decode(&payload.value)?);
+        let decoded: Arc<dyn Job> = Arc::from(job::decode(&sector(circuit, console)?)?);
         if decoded.circuit_id() != circuit.spec.id {
             let message = format!(
                 "{}: its sectors are proved by {}",
@@ -113,6 +122,37 @@ impl Subject {
             return Err(failure(INPUT, message));
         }
         Self::new(decoded, partitions, pce, key)
+    }
+
+    /// A PoRep's circuit when its challenges are spread over so many partitions, with a key that is made now.
+    pub fn spread<B: FixedBase>(
+        circuit: &Circuit,
+        over: usize,
+        backend: &B,
+        partitions: usize,
+        console: &Console,
+    ) -> anyhow::Result<Self> {
+        if circuit.proof_type.id() != Kind::PoRep.name() {
+            let message = format!(
+                "{}/{over}: only a PoRep can be spread over other partitions",
+                circuit.spec.id
+            );
+            return Err(failure(USAGE, message));
+        }
+        let spread = Spread::new(circuit.spec.sector_bytes, over)?;
+        // A job's circuit has a name for as long as the program runs.
+        let name: &'static str = format!("{}/{over}", circuit.spec.id).leak();
+        let pce = console.step(&format!("{name}: compiling"), |_| {
+            let mut cs = RecordingCS::default();
+            spread.blank()?.record(&mut cs)?;
+            Ok::<_, anyhow::Error>(Pce::compile(cs.finish()?)?)
+        })?;
+        let key = console.step(&format!("{name}: making a key"), |_| {
+            keygen::in_memory(backend, &pce.value, &mut OsRng)
+        })?;
+        let request = sector(circuit, console)?.into_request();
+        let job = Arc::from(spread.decode(&request, name)?);
+        Self::new(job, partitions, pce.value, key.value)
     }
 
     /// The job with another number of partitions.
