@@ -16,8 +16,14 @@ use cuzk_pce::Cache;
 use crate::backend::{self, BackendChoice};
 use crate::footprints;
 
-/// Proofs that overlap on a device unless the configuration says otherwise.
-pub const LANES: usize = 2;
+/// Proofs that overlap on a GPU unless the configuration says otherwise: what two leave idle, a third takes. Where memory
+/// is short the scheduler admits fewer.
+pub const LANES: usize = 3;
+/// The same where the processor is the device, which two keep busy.
+const LANES_OF_PROCESSOR: usize = 2;
+/// Witnesses at a time for each GPU, once there are many, unless the configuration says otherwise: of the smallest circuits a
+/// GPU proves a hundred a second.
+const WITNESSES_OF_DEVICE: usize = 2;
 /// Memory that is left to others unless the configuration says otherwise.
 const MARGIN_BYTES: u64 = 1 << 30;
 
@@ -41,18 +47,24 @@ pub fn start(
     keys: KeyStore,
     circuits: Cache,
 ) -> anyhow::Result<Arc<dyn Proving>> {
-    let lanes = wanted.lanes.unwrap_or(LANES);
+    let (ordinals, remark) = backend::ordinals(choice)?;
+    tracing::info!("{remark}");
+    let on_processor = ordinals.is_empty();
+    let usual = if on_processor {
+        LANES_OF_PROCESSOR
+    } else {
+        LANES
+    };
+    let lanes = wanted.lanes.unwrap_or(usual);
     let budget = host_budget(wanted)?;
     let mut config = Config::default();
     config.scheduler.lanes = u32::try_from(lanes).context("gpus.gpu_workers_per_device")?;
     config.scheduler.host_memory.0 = budget;
-    if let Some(witnesses) = wanted.witnesses {
-        config.scheduler.witness_slots = witnesses;
-    }
+    let usual = config.scheduler.witness_slots;
+    let usual = usual.max(WITNESSES_OF_DEVICE * ordinals.len());
+    config.scheduler.witness_slots = wanted.witnesses.unwrap_or(usual);
     let files = Files::new(keys, circuits);
-    let (ordinals, remark) = backend::ordinals(choice)?;
-    tracing::info!("{remark}");
-    if ordinals.is_empty() {
+    if on_processor {
         let processor = vec![processor(lanes, budget)];
         return proving(config, processor, vec![0], files);
     }

@@ -13,7 +13,7 @@ pub struct Config {
     pub decoders: usize,
     /// Threads that compile circuits and open compiled circuits and keys.
     pub openers: usize,
-    /// Threads that assemble and verify proofs.
+    /// Threads that assemble and verify proofs, for each device: of small circuits one proves a hundred a second.
     pub finishers: usize,
     /// A proof that takes longer than this on a device hangs: the device is taken for lost, the proof tried elsewhere.
     pub stall_after: Duration,

@@ -50,7 +50,7 @@ impl<B: Backend + Clone> Engine<B> {
         check(&config, &devices)?;
         let (report, inbox) = unbounded();
         let mut threads = Vec::new();
-        let pools = pools(&config, &report, &mut threads, finish)?;
+        let pools = pools(&config, devices.len(), &report, &mut threads, finish)?;
         let lanes = devices.iter().map(|d| (d.pci, d.lanes.clone()));
         let leases = Leases::new(lanes)?;
         let devices = devices.iter().enumerate();
@@ -163,6 +163,7 @@ fn check<B: Backend + Clone>(config: &Config, devices: &[Device<B>]) -> Result<(
 
 fn pools<B: Backend>(
     config: &Config,
+    devices: usize,
     report: &Sender<Message<B>>,
     threads: &mut Vec<Thread>,
     finish: impl Fn(Finish, &Sender<Message<B>>) + Clone + Send + 'static,
@@ -182,8 +183,9 @@ fn pools<B: Backend>(
     let compute = move |task: crate::workers::Witness| task.run(&witness);
     let finisher = reports();
     let finish = move |task| finish(task, &finisher);
+    let finishers = config.finishers.saturating_mul(devices);
     Ok(Pools {
-        finish: Pool::new("finish", config.finishers, threads, finish)?,
+        finish: Pool::new("finish", finishers, threads, finish)?,
         decode: Pool::new("decode", config.decoders, threads, decode)?,
         open: Pool::new("open", config.openers, threads, open)?,
         witness: Pool::new("witness", config.witness_threads(), threads, compute)?,

@@ -151,6 +151,9 @@ impl Device {
         check(ordinal)?;
         let info = describe(ordinal)?;
         let context = CudaContext::new(ordinal).named(ordinal, "cuDevicePrimaryCtxRetain")?;
+        // A thread that waits for the device sleeps. By default it spins, which keeps a processor busy.
+        let waiting = context.set_blocking_synchronize();
+        waiting.named(ordinal, "cuCtxSetFlags")?;
         let (free, _) = context.mem_get_info().named(ordinal, "cuMemGetInfo")?;
         let limit = memory_limit.unwrap_or(free).min(free);
         let mut device = Self {

@@ -47,8 +47,9 @@ impl Job for Cubes {
     }
 }
 
-/// An engine on a simulated device, each of whose finishers says that it has a proof and waits until it is let go.
+/// An engine on simulated devices, each of whose finishers says that it has a proof and waits until it is let go.
 struct Held {
+    /// The first one.
     device: SimulatedDevice,
     engine: Engine<SimulatedBackend>,
     /// A message for each proof that is about to be finished.
@@ -59,18 +60,30 @@ struct Held {
 
 impl Held {
     fn new() -> Self {
-        let device = SimulatedDevice::new("simulated", Settings::default());
+        Self::on(1)
+    }
+
+    /// On so many devices.
+    fn on(count: u32) -> Self {
         let config = Config::default();
-        let lanes = (0..config.scheduler.lanes as usize).map(|lane| device.lane(lane));
-        let pci = PciBusId {
-            domain: 0,
-            bus: 0,
-            device: 0,
-            function: 0,
+        let lanes = config.scheduler.lanes as usize;
+        let one = |device: u32| {
+            let name = format!("simulated {device}");
+            let simulated = SimulatedDevice::new(name.clone(), Settings::default());
+            let pci = PciBusId {
+                domain: device,
+                bus: 0,
+                device: 0,
+                function: 0,
+            };
+            let loader = simulated.lane(usize::MAX);
+            let lanes = (0..lanes).map(|lane| simulated.lane(lane)).collect();
+            let bytes = simulated.memory_bytes();
+            let taken = Device::new(name, pci, bytes, loader, lanes);
+            (simulated, taken)
         };
-        let loader = device.lane(usize::MAX);
-        let bytes = device.memory_bytes();
-        let taken = Device::new("simulated", pci, bytes, loader, lanes.collect());
+        let (mut simulated, taken): (Vec<_>, _) = (0..count).map(one).unzip();
+        let device = simulated.remove(0);
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let key = keygen::in_memory(&CpuBackend, &pce, &mut ChaCha8Rng::seed_from_u64(7));
         let source = InMemory::default().with(NAME, pce, key.unwrap());
@@ -82,7 +95,7 @@ impl Held {
             let _ = gate.recv();
             task.run(report);
         };
-        let engine = Engine::finishing_by(config, vec![taken], source, finish).unwrap();
+        let engine = Engine::finishing_by(config, taken, source, finish).unwrap();
         Self {
             device,
             engine,
@@ -187,4 +200,18 @@ fn cancelled_with_one_proof_done_and_one_being_finished() {
     held.is_empty();
     let counters = held.engine.status().counters;
     assert_eq!((counters.cancelled, counters.completed), (1, 1));
+}
+
+/// As many proofs are finished at once as there are lanes on four devices: finishing does not bound many devices.
+#[test]
+fn every_device_brings_finishers() {
+    let mut held = Held::on(4);
+    let numbers: Vec<u64> = (3..11).collect();
+    let handle = held.submit(&numbers);
+    for _ in &numbers {
+        held.arrived.recv_timeout(PATIENCE).unwrap();
+    }
+    assert_eq!(handle.progress(), (0, 8));
+    held.let_go();
+    completes(&handle, numbers.len());
 }
