@@ -74,6 +74,16 @@ fn count() -> Result<usize, GpuError> {
     Ok(count.max(0) as usize)
 }
 
+/// The newest version of CUDA that the driver knows, such as 13000 for 13.0.
+pub fn driver_version() -> Result<u32, GpuError> {
+    count()?;
+    let mut version = 0;
+    // SAFETY: the call writes one number.
+    let read = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    read.result().named(0, "cuDriverGetVersion")?;
+    Ok(version.max(0) as u32)
+}
+
 /// All devices, in the order of their ordinals.
 pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     (0..count()?).map(describe).collect()
