@@ -347,7 +347,7 @@ mod tests {
         for ordinals in [&[0, 1][..], &[1, 2]] {
             let choice = BackendChoice::cuda(ordinals.iter().copied());
             let (devices, said) = opened(&choice, ordinals);
-            assert_eq!((devices.is_none(), said.as_str()), (ordinals[0] != 1, ""));
+            assert_eq!((devices, said), (None, String::new()));
         }
     }
 
