@@ -29,6 +29,16 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Distinct points; more are repetitions of these.
 const DISTINCT: usize = 1 << 16;
 const REPEATS: usize = 5;
+/// The verdict on a result that is not the CPU's.
+const DIFFERS: &str = "DIFFERS";
+
+/// A result that differs ends the program, once its line is printed.
+fn agreed(verdict: &str) -> Result<()> {
+    if verdict == DIFFERS {
+        return Err("a result is not the CPU's".into());
+    }
+    Ok(())
+}
 
 fn scalars(count: usize, seed: u64) -> Vec<Fr> {
     let part = 1 << 12;
@@ -88,13 +98,13 @@ fn transforms(backend: &CudaBackend, log_size: u32, check: bool) -> Result<()> {
         verdict = if backend.download(vector)? == wanted {
             "equal"
         } else {
-            "DIFFERS"
+            DIFFERS
         };
     }
     println!(
         "ntt 2^{log_size}: forward, natural order {forward:.3} ms, to bit-reversed order {reversed:.3} ms, quotient {quotient:.3} ms, {verdict}"
     );
-    Ok(())
+    agreed(verdict)
 }
 
 /// A table's worth of bases: more points are repetitions of these.
@@ -122,7 +132,7 @@ fn verdict<T: PartialEq>(found: &Option<T>, wanted: &T) -> &'static str {
     if found.as_ref() == Some(wanted) {
         "equal"
     } else {
-        "DIFFERS"
+        DIFFERS
     }
 }
 
@@ -153,7 +163,7 @@ fn multiplications<G: Group>(
         G::NAME,
         bases.plan()
     );
-    Ok(())
+    agreed(compared)
 }
 
 /// A query over variables that are all bits, with sums of so many neighbours at most, and a witness in which half are one.
@@ -207,7 +217,7 @@ fn selections(backend: &CudaBackend, log_size: u32, neighbours: u32, check: bool
     println!(
         "bits 2^{log_size}, sums of {neighbours}: {time:.3} ms, loaded in {load:.2} s, {compared}"
     );
-    Ok(())
+    agreed(compared)
 }
 
 fn main() -> Result<()> {

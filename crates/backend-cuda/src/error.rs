@@ -71,15 +71,59 @@ impl From<OpenError> for BackendError {
 
 /// A device's failure as the backend's.
 pub(crate) fn failure(error: GpuError) -> BackendError {
-    let (device, call) = match &error {
-        GpuError::Call { device, call, .. } => (format!("device {device}"), *call),
-        GpuError::NoKernel { device, name } => (format!("device {device}"), *name),
-        GpuError::Memory { device, .. } => (format!("device {device}"), "allocate"),
+    let message = error.to_string();
+    let named = |device: usize| format!("device {device}");
+    let (device, call) = match error {
+        GpuError::Memory { device, .. } => {
+            return BackendError::OutOfMemory {
+                device: named(device),
+                call: "allocate",
+                message,
+            };
+        }
+        GpuError::OutOfMemory { device, call } => {
+            return BackendError::OutOfMemory {
+                device: named(device),
+                call,
+                message,
+            };
+        }
+        GpuError::Call { device, call, .. } => (named(device), call),
+        GpuError::NoKernel { device, name } => (named(device), name),
         _ => ("CUDA".to_owned(), "open"),
     };
     BackendError::Device {
         device,
         call,
-        message: error.to_string(),
+        message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortages_of_memory_are_no_faults() {
+        let budget = GpuError::Memory {
+            device: 2,
+            wanted: 5,
+            used: 3,
+            limit: 7,
+        };
+        let call = "cuMemAllocFromPoolAsync";
+        for short in [budget, GpuError::OutOfMemory { device: 2, call }] {
+            let error = failure(short);
+            assert!(
+                matches!(&error, BackendError::OutOfMemory { device, .. } if device == "device 2"),
+                "{error}"
+            );
+        }
+        let broken = GpuError::Call {
+            device: 2,
+            call,
+            message: "an illegal memory access".to_owned(),
+        };
+        assert!(matches!(failure(broken), BackendError::Device { .. }));
     }
 }

@@ -3,9 +3,10 @@
 use cuzk_curve::{G1, G2, Group};
 use cuzk_r1cs::{CompactR1cs, Density, R1csError, VariableSet};
 
+use crate::mat_vec::matrices_bytes;
 use crate::memory::Element;
-use crate::msm::{Plan, sums, workspace};
-use crate::residency::{extras_of, spare, streaming_bytes};
+use crate::msm::{DECODED, Plan, sums, workspace};
+use crate::residency::{NUMBER, extras_of, part_bytes, spare, streaming_bytes};
 
 /// Vectors of the domain that a proof has at a time before the first multiplication: a, b, the transforms' scratch and the
 /// quotient. One is left then.
@@ -14,7 +15,7 @@ const VECTORS: usize = 4;
 /// Bytes that a circuit takes on a device.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceBytes {
-    /// Matrices and key with its tables, at most.
+    /// Matrices and key with its tables, at most, and what loading these takes besides.
     pub resident: usize,
     /// A proof, at most: so many times this let so many lanes work at once.
     pub work: usize,
@@ -39,22 +40,43 @@ pub fn device_bytes(r1cs: &CompactR1cs, memory: usize) -> Result<DeviceBytes, R1
         Section::of::<G1>(memory, b),
         Section::of::<G2>(memory, b),
     ];
-    let key: usize = sections.iter().map(|section| section.resident).sum();
+    let matrices = matrices_bytes(r1cs)?;
+    let packed = slots * size_of::<Element>() + shape.aux / 8;
+    Ok(in_all(
+        &sections, matrices, shape.aux, packed, domain, memory,
+    ))
+}
+
+/// What sections take that are loaded in their order after matrices, which take so many bytes and, where their rows are
+/// streamed, so many. A witness takes `packed` bytes.
+fn in_all(
+    sections: &[Section],
+    (matrices, kept): (usize, usize),
+    aux: usize,
+    packed: usize,
+    domain: usize,
+    memory: usize,
+) -> DeviceBytes {
+    let most = kept.max(memory / 2);
+    let (mut all, mut resident) = (matrices, matrices.min(most));
+    // For each 32 variables four words say which points are whose.
+    let words = aux.div_ceil(64) * 8 * size_of::<u32>();
+    for section in sections {
+        all += section.resident;
+        resident = resident.max(all.min(most) + section.loading.map_or(0, |bytes| bytes + words));
+    }
     let workspace = sections.iter().map(|section| section.workspace).max();
-    let scalar = size_of::<Element>();
-    let packed = slots * scalar + shape.aux / 8;
-    let vector = domain * scalar;
-    let (all, half) = (r1cs.matrices.size_bytes() + key, memory / 2);
-    let parts = if all > half {
+    let vector = domain * size_of::<Element>();
+    let parts = if all > memory / 2 {
         streaming_bytes(memory)
     } else {
         0
     };
     let multiplication = vector + workspace.unwrap_or(0) + parts;
-    Ok(DeviceBytes {
-        resident: all.min(half),
+    DeviceBytes {
+        resident,
         work: 2 * packed + (VECTORS * vector).max(multiplication),
-    })
+    }
 }
 
 /// What the key of a circuit takes that is not compiled, at most, with a proof whose rows come evaluated: whatever classes its
@@ -67,20 +89,8 @@ pub fn device_bytes_of_key([h, l, a, b]: [usize; 4], inputs: usize, memory: usiz
         Section::at_most::<G1>(memory, b),
         Section::at_most::<G2>(memory, b),
     ];
-    let key: usize = sections.iter().map(|section| section.resident).sum();
-    let workspace = sections.iter().map(|section| section.workspace).max();
-    let (scalar, half) = (size_of::<Element>(), memory / 2);
-    let (packed, vector) = ((inputs + l) * scalar + l / 8, (h + 1) * scalar);
-    let parts = if key > half {
-        streaming_bytes(memory)
-    } else {
-        0
-    };
-    let multiplication = vector + workspace.unwrap_or(0) + parts;
-    DeviceBytes {
-        resident: key.min(half),
-        work: 2 * packed + (VECTORS * vector).max(multiplication),
-    }
+    let packed = (inputs + l) * size_of::<Element>() + l / 8;
+    in_all(&sections, (0, 0), l, packed, h + 1, memory)
 }
 
 /// The points of a query that are multiplied by scalars: those of inputs and of the field class.
@@ -96,6 +106,8 @@ struct Section {
     /// The points that are multiplied by scalars and their tables, and the sums of those that bits select. Each point of a
     /// query takes a number besides: its variable or its slot.
     resident: usize,
+    /// Loading it besides: the points that are being decoded, and the place of each. `None` where it is streamed.
+    loading: Option<usize>,
     /// Its multiplication.
     workspace: usize,
 }
@@ -107,9 +119,10 @@ impl Section {
             Self::of::<G>(memory, (points, 0)),
             Self::of::<G>(memory, (0, points)),
         );
-        let bytes = points * (G::UNCOMPRESSED_BYTES + size_of::<u32>());
+        let bytes = points * (G::UNCOMPRESSED_BYTES + NUMBER);
         Self {
             resident: bytes + spare((memory, memory), points * G::UNCOMPRESSED_BYTES),
+            loading: scalars.loading,
             workspace: scalars.workspace + bits.workspace,
         }
     }
@@ -119,8 +132,11 @@ impl Section {
         let plan = Plan::new(scalars, extras.tables);
         let points = scalars * plan.tables as usize + sums(bits, extras.cluster);
         let selected = bits.div_ceil(extras.cluster as usize);
+        let (count, each) = (scalars + bits, G::UNCOMPRESSED_BYTES);
+        let fits = part_bytes((memory, memory), count * each).is_none();
         Self {
-            resident: points * G::UNCOMPRESSED_BYTES + (scalars + bits) * size_of::<u32>(),
+            resident: points * each + count * NUMBER,
+            loading: fits.then(|| count.min(DECODED) * each + count * size_of::<u32>()),
             workspace: workspace::<G>(plan, scalars, selected, memory),
         }
     }
@@ -143,9 +159,13 @@ mod tests {
         let density = pce.r1cs().density().unwrap();
         let b = density.b().len();
         let g1 = 7 + shape.aux + shape.inputs + density.a_aux.count_ones() + b;
-        let matrices = pce.r1cs().matrices.size_bytes();
+        let (matrices, kept) = matrices_bytes(pce.r1cs()).unwrap();
+        // A row of A and of B each start somewhere and end.
+        assert!(matrices >= kept + 2 * 4 * shape.constraints && kept > 32);
         let (points, numbers) = (96 * g1 + 192 * b, 4 * (g1 + b));
-        assert_eq!(found.resident, matrices + points + numbers);
+        // The last section is loaded beside all others, from its encoded points, their places and the words.
+        let loading = 192 * b + 4 * b + 32;
+        assert_eq!(found.resident, matrices + points + numbers + loading);
         assert!(found.work >= VECTORS * 8 * 32);
     }
 
@@ -165,8 +185,14 @@ mod tests {
         assert!(of(2 * alone, points, 0).workspace < 3 * alone);
         assert!(of(1 << 40, points, 0).workspace > 12 * points * 96);
         let pce = Pce::record(Cubic { x: None }).unwrap();
-        let found = device_bytes(pce.r1cs(), 100).unwrap();
-        assert_eq!(found.resident, 50);
+        let (_, kept) = matrices_bytes(pce.r1cs()).unwrap();
+        assert!(kept > 50);
+        let of = |memory| device_bytes(pce.r1cs(), memory).unwrap().resident;
+        assert_eq!((of(0), of(100)), (kept, kept));
+        // One window of digits takes more than a sixth of the memory, and is not cut.
+        let (points, memory) = ((1usize << 27) - 1, 42_400_000_000);
+        let workspace = Section::of::<G1>(memory, (points, 0)).workspace;
+        assert!(workspace > points * 96 && points * 96 > memory / 6);
     }
 
     /// Whatever the classes, a key takes no more than is said before they are known.
@@ -206,7 +232,8 @@ mod tests {
     fn what_is_streamed_takes_its_parts() {
         let pce = Pce::record(Cubic { x: None }).unwrap();
         let of = |memory| device_bytes(pce.r1cs(), memory).unwrap();
-        let fits = 2 * of(1 << 30).resident;
+        let loading = 196 * pce.r1cs().density().unwrap().b().len() + 32;
+        let fits = 2 * (of(1 << 30).resident - loading);
         let (resident, streamed) = (of(fits), of(fits - 2));
         assert_eq!(resident.resident, streamed.resident + 1);
         // A sixth of the memory may be a byte less, too.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cuzk_backend::{BackendError, Evaluations, MatVec};
 use cuzk_curve::Fr;
 use cuzk_gpu::{Argument, Buffer, Grid};
-use cuzk_r1cs::{CompactR1cs, PackedWitness, Shape};
+use cuzk_r1cs::{CompactR1cs, PackedWitness, R1csError, Shape};
 
 use crate::CudaBackend;
 use crate::error::failure;
@@ -94,6 +94,15 @@ fn classes(r1cs: &CompactR1cs) -> Vec<[u32; 2]> {
     };
     let words = halves(r1cs.field_class.bits().words());
     words.into_iter().map(class).collect()
+}
+
+/// Bytes that a circuit's matrices take on a device where they are resident, and those of them that stay where rows are
+/// streamed.
+pub(crate) fn matrices_bytes(r1cs: &CompactR1cs) -> Result<(usize, usize), R1csError> {
+    let blocks = Blocks::new(r1cs)?;
+    let classes = 2 * r1cs.field_class.bits().words().len() * size_of::<[u32; 2]>();
+    let kept = size_of_val(elements(&r1cs.coefficients)) + size_of_val(&*blocks.slots) + classes;
+    Ok((kept + blocks.size_bytes(), kept))
 }
 
 impl CudaBackend {

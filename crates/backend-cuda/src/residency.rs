@@ -9,12 +9,12 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use cuzk_backend::BackendError;
-use cuzk_curve::{EncodedPoints, Group};
+use cuzk_curve::{EncodedPoints, G2, Group};
 use cuzk_gpu::Event;
 
 use crate::CudaBackend;
 use crate::error::failure;
-use crate::msm::sums;
+use crate::msm::{DECODED, sums};
 
 /// A part takes at most this part of the budget: two are there at a time.
 const PART_OF_BUDGET: usize = 32;
@@ -31,6 +31,8 @@ const TABULATED: RangeInclusive<usize> = 1 << 10..=1 << 25;
 const MIN_CLUSTERED: usize = 1 << 10;
 /// More tables than any plan has windows.
 const ALL_TABLES: usize = 128;
+/// Bytes that a query holds of each point besides the point: the number of its variable or of its slot.
+pub(crate) const NUMBER: usize = size_of::<u32>();
 
 /// Bytes that may still become resident without reaching into the half of the budget that proofs need.
 fn room((available, limit): (usize, usize)) -> usize {
@@ -42,11 +44,15 @@ pub(crate) fn part_bytes(memory: (usize, usize), bytes: usize) -> Option<usize> 
     (bytes > room(memory)).then(|| MAX_PART.min(memory.1 / PART_OF_BUDGET))
 }
 
-/// Bytes of the parts that a lane has at a time, where anything is streamed: two, and the scalars of one.
+/// Bytes of the parts that a lane has at a time, where anything is streamed: two, the scalars of one, and what loading one
+/// takes besides.
 pub(crate) fn streaming_bytes(budget: usize) -> usize {
     let part = MAX_PART.min(budget / PART_OF_BUDGET);
     // A point takes three times what a scalar does, or six times.
-    2 * part + part / 3
+    let scalars = part / 3;
+    // Points that are being decoded, and of each of a part its place and the words that say which variable is its own.
+    let encoded = part.min(DECODED * G2::UNCOMPRESSED_BYTES);
+    2 * part + scalars + encoded + part / 16
 }
 
 /// Bytes that tables may take beside points of `point_bytes`.
@@ -82,7 +88,8 @@ pub(crate) fn extras_of<G: Group>(
 ) -> Extras {
     let each = G::UNCOMPRESSED_BYTES;
     let bytes = |points: usize| points.saturating_mul(each);
-    let spare = spare(memory, bytes(scalars.saturating_add(bits)));
+    let points = scalars.saturating_add(bits);
+    let spare = spare(memory, points.saturating_mul(each + NUMBER));
     let taken = |&size: &u32| bytes(sums(bits, size) - bits);
     let pays = if bits < MIN_CLUSTERED { 1 } else { 4 };
     let largest = largest_cluster.unwrap_or(pays);
@@ -119,8 +126,8 @@ pub(crate) fn slice<G: Group>(
 
 impl CudaBackend {
     /// `None` where so many points may become resident, else how many a part of them has at most.
-    pub(crate) fn resident_points<G: Group>(&self, count: usize) -> Option<usize> {
-        let each = G::UNCOMPRESSED_BYTES;
+    /// A point takes `each` bytes.
+    pub(crate) fn resident_points(&self, count: usize, each: usize) -> Option<usize> {
         let bytes = part_bytes(self.device().memory(), count.saturating_mul(each));
         bytes.map(|bytes| bytes / each)
     }
@@ -206,7 +213,7 @@ mod tests {
         assert_eq!(extras(13_000, 1100, 4000), (4, 2));
         assert_eq!(extras(11_000, 1100, 4000), (4, 1));
         assert_eq!(extras(10_999, 1100, 4000), (2, 9));
-        assert_eq!(extras(2101, 1100, 4000), (1, 2));
+        assert_eq!(extras(2154, 1100, 4000), (1, 2));
         assert_eq!(extras(1999, 1100, 4000), (1, 1));
         assert_eq!(extras(1 << 40, 1023, 1023), (1, 1));
         assert_eq!(extras(1 << 40, 1024, 0), (1, 128));

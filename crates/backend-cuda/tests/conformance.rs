@@ -2,6 +2,8 @@
 //!
 //! On a system without a device, or built without kernels, what is checked is that the backend says so.
 
+mod device;
+
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -9,10 +11,9 @@ use cuzk_backend::{
     Backend, Evaluations, FixedBase, MatVec, Msm, Ntt, Transform, Vectors, conformance,
 };
 use cuzk_backend_cpu::CpuBackend;
-use cuzk_backend_cuda::{CudaBackend, OpenError};
+use cuzk_backend_cuda::CudaBackend;
 use cuzk_cs_witness::WitnessCS;
 use cuzk_curve::{EncodedPoints, Fr, G1, G2, Group};
-use cuzk_gpu::GpuError;
 use cuzk_pce::Pce;
 use cuzk_r1cs::{Assignment, Density, PackedWitness, synthesize};
 use cuzk_testing::circuits::{Step, StepCircuit};
@@ -23,20 +24,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 /// The backend on device 0, where there is one.
 fn device() -> Option<CudaBackend> {
-    match CudaBackend::open(0) {
-        Ok(backend) => Some(backend),
-        Err(
-            OpenError::NoKernels(_)
-            | OpenError::Gpu(
-                GpuError::NoDriver
-                | GpuError::NoDevice {
-                    wanted: 0,
-                    found: 0,
-                },
-            ),
-        ) => None,
-        Err(error) => panic!("{error}"),
-    }
+    device::usable(CudaBackend::open(0))
 }
 
 fn rng(seed: u64) -> ChaCha12Rng {

@@ -44,6 +44,16 @@ pub enum BackendError {
         /// The device's own words.
         message: String,
     },
+    /// A device has less memory than was wanted. Nothing is wrong with it.
+    #[error("{device}: {call}: {message}")]
+    OutOfMemory {
+        /// The device, as `cuzk devices` names it.
+        device: String,
+        /// The call that failed.
+        call: &'static str,
+        /// What was wanted and what there is, or the device's own words.
+        message: String,
+    },
 }
 
 /// Vectors of scalars where the backend computes.

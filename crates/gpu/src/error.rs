@@ -1,6 +1,6 @@
 //! What can go wrong, with the driver's call and the device.
 
-use cudarc::driver::DriverError;
+use cudarc::driver::{DriverError, sys};
 
 /// A failure of a device, of the driver, or of a program's kernels.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,6 +26,14 @@ pub enum GpuError {
         call: &'static str,
         /// The driver's own words.
         message: String,
+    },
+    /// The driver has no memory, on the device or on the host, for what a call wants.
+    #[error("device {device}: {call}: out of memory")]
+    OutOfMemory {
+        /// The device's ordinal.
+        device: usize,
+        /// The driver's function, or the kernel.
+        call: &'static str,
     },
     /// The kernels do not hold a function.
     #[error("device {device}: no kernel {name}")]
@@ -64,10 +72,33 @@ pub(crate) trait Named<T> {
 
 impl<T> Named<T> for Result<T, DriverError> {
     fn named(self, device: usize, call: &'static str) -> Result<T, GpuError> {
-        self.map_err(|error| GpuError::Call {
-            device,
-            call,
-            message: error.to_string(),
+        self.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::OutOfMemory { device, call },
+            _ => GpuError::Call {
+                device,
+                call,
+                message: error.to_string(),
+            },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_of_memory_is_told_from_a_fault() {
+        let failed = |code| Err::<(), _>(DriverError(code)).named(3, "cuLaunchKernel");
+        let short = failed(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        assert!(matches!(
+            short,
+            Err(GpuError::OutOfMemory {
+                device: 3,
+                call: "cuLaunchKernel"
+            })
+        ));
+        let closed = failed(sys::CUresult::CUDA_ERROR_INVALID_HANDLE);
+        assert!(matches!(closed, Err(GpuError::Call { device: 3, .. })));
     }
 }

@@ -182,7 +182,7 @@ pub enum Event {
 pub enum Fault {
     /// The device reported an error.
     Device,
-    /// The device had less memory than was reserved.
+    /// The device had less memory than the try took. It is held against the device only if another one succeeds.
     OutOfMemory,
     /// The resource could not be loaded to the device.
     Load,

@@ -92,12 +92,18 @@ impl<B> SimulatedBackend<B> {
         }
     }
 
+    fn shortage(&self, step: Step, why: String) -> BackendError {
+        BackendError::OutOfMemory {
+            device: self.device.name.clone(),
+            call: step.name(),
+            message: format!("out of memory: {why}"),
+        }
+    }
+
     fn allocate(&self, step: Step, bytes: usize) -> Result<Allocation, BackendError> {
         let bytes = bytes as u64;
-        Allocation::new(&self.device, bytes).map_err(|free| {
-            let message = format!("out of memory: wanted {bytes} bytes, {free} are free");
-            self.failure(step, message)
-        })
+        Allocation::new(&self.device, bytes)
+            .map_err(|free| self.shortage(step, format!("wanted {bytes} bytes, {free} are free")))
     }
 
     /// Lets the fault happen that was injected at this step, if any; `true` where the result must be wrong.
@@ -108,7 +114,7 @@ impl<B> SimulatedBackend<B> {
                 return Err(self.failure(step, "an injected error".to_owned()));
             }
             Some(Fault::OutOfMemory) => {
-                return Err(self.failure(step, "out of memory, as injected".to_owned()));
+                return Err(self.shortage(step, "as injected".to_owned()));
             }
             Some(Fault::Hang) => self.device.hang(),
             Some(Fault::WrongResult) => return Ok(true),

@@ -7,10 +7,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use cuzk_backend::BackendError;
-use cuzk_r1cs::{Column, CompactR1cs, Entry, ItemKind, Matrices, Matrix, Template, Term};
-
-use super::length;
+use cuzk_r1cs::{
+    Column, CompactR1cs, Entry, ItemKind, Matrices, Matrix, R1csError, Template, Term,
+};
 
 /// Marks a block's column that is a slot, and a resolved slot that is an input.
 pub const DENSE: u32 = 1 << 31;
@@ -102,12 +101,12 @@ struct Builder<'m> {
 
 impl Blocks {
     /// The blocks of a circuit.
-    pub fn new(r1cs: &CompactR1cs) -> Result<Self, BackendError> {
+    pub fn new(r1cs: &CompactR1cs) -> Result<Self, R1csError> {
         Self::expanding(r1cs, EXPANDED_TERMS)
     }
 
     /// The blocks of a circuit, none of which has more terms after its calls are expanded.
-    fn expanding(r1cs: &CompactR1cs, limit: usize) -> Result<Self, BackendError> {
+    fn expanding(r1cs: &CompactR1cs, limit: usize) -> Result<Self, R1csError> {
         let matrices = &r1cs.matrices;
         let mut builder = Builder {
             matrices,
@@ -125,7 +124,14 @@ impl Blocks {
             builder.enter(root, 0, &inputs)?;
         }
         let mut blocks = builder.out;
-        length("rows of the blocks", r1cs.shape.constraints, builder.row)?;
+        let (what, wanted, found) = ("rows of the blocks", r1cs.shape.constraints, builder.row);
+        if wanted != found {
+            return Err(R1csError::Count {
+                what,
+                wanted,
+                found,
+            });
+        }
         for rows in [&blocks.a, &blocks.b] {
             index("terms of the blocks", rows.terms.len())?;
         }
@@ -150,7 +156,7 @@ impl Blocks {
 
 impl Builder<'_> {
     /// Appends the instances that make up a template whose slots are these variables.
-    fn enter(&mut self, template: usize, aux: u32, slots: &[u32]) -> Result<(), BackendError> {
+    fn enter(&mut self, template: usize, aux: u32, slots: &[u32]) -> Result<(), R1csError> {
         let first_slot = index("slots of the blocks", self.out.slots.len())?;
         self.out.slots.extend_from_slice(slots);
         let body = &self.matrices.templates()[template];
@@ -191,7 +197,7 @@ impl Builder<'_> {
     }
 
     /// Makes a block of each run of a template's own rows.
-    fn add_runs(&mut self, template: usize) -> Result<(), BackendError> {
+    fn add_runs(&mut self, template: usize) -> Result<(), R1csError> {
         let body = &self.matrices.templates()[template];
         let mut starts = body.items().iter().filter_map(|item| match item.kind {
             ItemKind::Rows { .. } => Some(item.first_row),
@@ -201,7 +207,7 @@ impl Builder<'_> {
         body.visit(|entry| match entry {
             Entry::Row([a, b, _]) => {
                 run.push([self.checked(body, a)?, self.checked(body, b)?]);
-                Ok::<_, BackendError>(())
+                Ok::<_, R1csError>(())
             }
             Entry::Call(..) if run.is_empty() => Ok(()),
             Entry::Call(..) => {
@@ -217,7 +223,7 @@ impl Builder<'_> {
     }
 
     /// A row's terms, all of which name columns of the template and coefficients of the circuit.
-    fn checked(&self, template: &Template, row: &[Term]) -> Result<Vec<Term>, BackendError> {
+    fn checked(&self, template: &Template, row: &[Term]) -> Result<Vec<Term>, R1csError> {
         for term in row {
             let (found, limit) = match term.column {
                 Column::Dense(slot) => (slot, template.slots()),
@@ -234,7 +240,7 @@ impl Builder<'_> {
         Ok(row.to_vec())
     }
 
-    fn place(&mut self, first: u32, aux: u32, slots: u32, rows: usize) -> Result<(), BackendError> {
+    fn place(&mut self, first: u32, aux: u32, slots: u32, rows: usize) -> Result<(), R1csError> {
         let row = index("rows of the blocks", self.row)?;
         self.out.instances.push(Instance {
             row,
@@ -247,7 +253,7 @@ impl Builder<'_> {
     }
 
     /// Appends a block's rows; returns the first's number.
-    fn add_block(&mut self, key: (usize, u32), block: &[Row]) -> Result<u32, BackendError> {
+    fn add_block(&mut self, key: (usize, u32), block: &[Row]) -> Result<u32, R1csError> {
         let first = index("rows of the blocks", self.out.a.starts.len())?;
         for (matrix, rows) in [&mut self.out.a, &mut self.out.b].into_iter().enumerate() {
             for row in block {
@@ -267,7 +273,7 @@ impl Builder<'_> {
     }
 
     /// A template's rows with those of its calls.
-    fn expand(&self, template: usize) -> Result<Vec<Row>, BackendError> {
+    fn expand(&self, template: usize) -> Result<Vec<Row>, R1csError> {
         let mut out = Vec::new();
         let body = &self.matrices.templates()[template];
         body.visit(|entry| {
@@ -286,7 +292,7 @@ impl Builder<'_> {
                     out.append(&mut inner);
                 }
             }
-            Ok::<_, BackendError>(())
+            Ok::<_, R1csError>(())
         })?;
         Ok(out)
     }
@@ -315,15 +321,15 @@ fn calls(template: &Template) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn below(what: &'static str, found: usize, limit: usize) -> Result<(), BackendError> {
+fn below(what: &'static str, found: usize, limit: usize) -> Result<(), R1csError> {
     if found < limit {
         return Ok(());
     }
-    length(what, limit, found)
+    Err(R1csError::TooLarge { what, limit, found })
 }
 
-fn index(what: &'static str, value: usize) -> Result<u32, BackendError> {
-    length(what, value & (DENSE as usize - 1), value)?;
+fn index(what: &'static str, value: usize) -> Result<u32, R1csError> {
+    below(what, value, DENSE as usize)?;
     Ok(value as u32)
 }
 

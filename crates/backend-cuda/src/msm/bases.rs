@@ -47,7 +47,7 @@ impl CudaBackend {
         points: &EncodedPoints<G>,
         most_tables: u32,
     ) -> Result<Bases<G>, BackendError> {
-        if let Some(most) = self.resident_points::<G>(points.len()) {
+        if let Some(most) = self.resident_points(points.len(), G::UNCOMPRESSED_BYTES) {
             let parts = residency::ranges(points.len(), most);
             return Ok(Bases::Streamed(points.clone(), parts));
         }

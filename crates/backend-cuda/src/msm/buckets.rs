@@ -51,8 +51,15 @@ pub(crate) fn workspace<G: Group>(
         // Two partial sums for at least sixteen entries.
         16 + xyzz_words::<G>()
     };
+    // Windows are not cut, and with tables scalars are not: a part has as many entries.
+    let least = if plan.tables > 1 {
+        plan.windows as usize
+    } else {
+        scalars
+    };
+    let most = (budget / OF_BUDGET).max(least * each);
     let list = 8 * (xyzz_words::<G>() + 3 * coordinate_words::<G>());
-    (digits * each).min(budget / OF_BUDGET) + selected * each + lists * list
+    (digits * each).min(most) + selected * each + lists * list
 }
 
 impl CudaBackend {

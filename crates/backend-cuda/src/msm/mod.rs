@@ -163,7 +163,7 @@ pub(crate) struct ByClass<'a> {
 }
 
 /// Points that are decoded at a time: their encoded form takes memory besides.
-const DECODED: usize = 1 << 19;
+pub(crate) const DECODED: usize = 1 << 19;
 /// Points of a thread that makes a table.
 const TABLE_BATCH: usize = 8;
 

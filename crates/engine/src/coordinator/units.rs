@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cuzk_backend::Backend;
+use cuzk_backend::{Backend, BackendError};
 use cuzk_groth16::{Computed, Groth16Error, Proved};
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, Bytes, CircuitId, DeviceId, Event, Fault, Lane, UnitId};
@@ -381,10 +381,10 @@ impl<B: Backend + Clone> Coordinator<B> {
             };
             self.tell(id, &fault);
         }
-        let fault = if invalid {
-            Fault::Verification
-        } else {
-            Fault::Device
+        let fault = match error {
+            Groth16Error::Invalid { .. } => Fault::Verification,
+            Groth16Error::Backend(BackendError::OutOfMemory { .. }) => Fault::OutOfMemory,
+            _ => Fault::Device,
         };
         self.report(Event::Failed { attempt, fault });
     }

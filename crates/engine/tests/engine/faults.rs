@@ -102,6 +102,23 @@ fn faults_without_end_fail_the_job_and_say_where() {
     }
 }
 
+/// Where there is no other device, the try after a shortage says nothing of this one.
+#[test]
+fn a_shortage_of_memory_takes_no_only_device_out() {
+    let circuit = TOYS[0];
+    let devices = devices(1, Duration::ZERO);
+    let mut config = config();
+    config.scheduler.max_faults = 1;
+    let engine = engine(config, &devices);
+    devices[0].inject(Step::LoadWitness, Fault::OutOfMemory, 2);
+    let short = submit(&engine, &ToyJob::new(circuit, [1]));
+    assert!(matches!(outcome(&short), Outcome::Failed(_)));
+    assert!(engine.status().devices[0].in_service);
+    devices[0].inject(Step::LoadWitness, Fault::Error, 2);
+    submit(&engine, &ToyJob::new(circuit, [2]));
+    wait_until("the device is out of service", || !engine.status().devices[0].in_service);
+}
+
 #[test]
 fn a_slow_device_is_no_fault() {
     for circuit in TOYS {

@@ -142,7 +142,7 @@ impl Scheduler {
         if let Some(device) = last {
             self.device_succeeded(device);
         }
-        if let Some((device, Fault::Verification)) = failed
+        if let Some((device, Fault::Verification | Fault::OutOfMemory)) = failed
             && failed.map(|(device, _)| device) != last
         {
             self.device_faulted(device);
@@ -167,7 +167,10 @@ impl Scheduler {
         }
         let device = self.unit(id).and_then(|unit| unit.last_device);
         if let Some(device) = device
-            && !matches!(fault, Fault::Verification | Fault::Witness)
+            && !matches!(
+                fault,
+                Fault::Verification | Fault::Witness | Fault::OutOfMemory
+            )
         {
             self.device_faulted(device);
         }

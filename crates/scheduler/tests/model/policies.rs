@@ -280,6 +280,41 @@ fn with_one_device_the_second_try_is_on_the_same() {
     assert_eq!(model.jobs[&JobId(1)].outcome, Some(Outcome::Completed));
 }
 
+/// The forecast is at fault as long as no other device has the memory.
+#[test]
+fn shortages_of_memory_take_no_device_out_that_others_do_not_outdo() {
+    let mut model = Model::new(small());
+    model.device_up(D0, 1000);
+    for id in 1..=5 {
+        model.submit(job(id, Priority::Normal, circuit(1, 1, 1), &[(1, 1)]));
+        model.settle();
+        for _ in 0..2 {
+            model.end_run(unit(id, 0), false, Fault::OutOfMemory);
+        }
+        let device = D0;
+        let fault = Fault::OutOfMemory;
+        let cause = Cause::Device { device, fault };
+        let unit = unit(id, 0);
+        let failed = Some(Outcome::Failed { unit, cause });
+        assert_eq!(model.jobs[&JobId(id)].outcome, failed);
+    }
+    assert!(model.devices[&D0].in_service);
+    assert_eq!(
+        model.scheduler.device(D0).map(|device| device.faults),
+        Some(0)
+    );
+    model.device_up(D1, 1000);
+    model.submit(job(6, Priority::Normal, circuit(1, 1, 1), &[(1, 1)]));
+    model.settle();
+    let first = model.placed[model.placed.len() - 1].1;
+    model.end_run(unit(6, 0), false, Fault::OutOfMemory);
+    model.end_run(unit(6, 0), true, Fault::OutOfMemory);
+    assert_eq!(
+        model.scheduler.device(first).map(|device| device.faults),
+        Some(1)
+    );
+}
+
 #[test]
 fn a_dropped_witness_is_computed_again_for_the_second_try() {
     let mut model = Model::new(small());

@@ -12,7 +12,7 @@ use super::sort::{ScalarList, Selection};
 use super::{ByClass, Clusters, Plan, Points};
 use crate::error::failure;
 use crate::mat_vec::length;
-use crate::residency::{self, Extras, each_in_turn, extras_of};
+use crate::residency::{self, Extras, NUMBER, each_in_turn, extras_of};
 use crate::{CudaBackend, Witness};
 use part::{Part, parts};
 
@@ -54,7 +54,8 @@ impl<G: Group> Query<G> {
         length("points of a query", variables.len(), points.len())?;
         length("inputs of a query", shape.inputs, variables.inputs.len())?;
         length("aux of a query", shape.aux, variables.aux.len())?;
-        let most = backend.resident_points::<G>(points.len());
+        let each = G::UNCOMPRESSED_BYTES + NUMBER;
+        let most = backend.resident_points(points.len(), each);
         let mut parts = parts(variables, classes, most.unwrap_or(usize::MAX));
         let held = match (most, parts.pop()) {
             (None, Some(mut part)) => {
