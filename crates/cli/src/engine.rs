@@ -7,7 +7,7 @@ use anyhow::Context;
 use cuzk_backend::Backend;
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_backend_cuda::CudaBackend;
-use cuzk_daemon::config::EngineConfig;
+use cuzk_daemon::config::{EngineConfig, USUAL_IN_FLIGHT};
 use cuzk_daemon::{EngineProving, Proving};
 use cuzk_engine::{Config, Device, Engine, Files, PciBusId};
 use cuzk_params::KeyStore;
@@ -39,6 +39,8 @@ pub fn choice(given: Option<&BackendChoice>, file: &EngineConfig) -> BackendChoi
 /// An engine on the devices of a choice, of each at most `device_memory` bytes, within the limits of a configuration, with
 /// keys and compiled circuits from these folders.
 ///
+/// Returns it with the jobs that it should have at a time for all of it to be busy.
+///
 /// Errors: a device that was asked for cannot be used, limits that allow nothing.
 pub fn start(
     choice: &BackendChoice,
@@ -46,7 +48,7 @@ pub fn start(
     wanted: &EngineConfig,
     keys: KeyStore,
     circuits: Cache,
-) -> anyhow::Result<Arc<dyn Proving>> {
+) -> anyhow::Result<(Arc<dyn Proving>, usize)> {
     let (ordinals, remark) = backend::ordinals(choice)?;
     tracing::info!("{remark}");
     let on_processor = ordinals.is_empty();
@@ -63,14 +65,21 @@ pub fn start(
     let usual = config.scheduler.witness_slots;
     let usual = usual.max(WITNESSES_OF_DEVICE * ordinals.len());
     config.scheduler.witness_slots = wanted.witnesses.unwrap_or(usual);
+    let in_flight = in_flight(ordinals.len().max(1), lanes, config.scheduler.witness_slots);
     let files = Files::new(keys, circuits);
     if on_processor {
         let processor = vec![processor(lanes, budget)];
-        return proving(config, processor, vec![0], files);
+        return Ok((proving(config, processor, vec![0], files)?, in_flight));
     }
     let devices = cuda_devices(&ordinals, lanes, device_memory)?;
     config.footprint = footprints::on_gpus(&devices);
-    proving(config, devices, ordinals, files)
+    Ok((proving(config, devices, ordinals, files)?, in_flight))
+}
+
+/// Jobs that keep so many devices busy where each has one partition: one on each lane, one with its witness made for each
+/// lane, and those whose witnesses are being made.
+fn in_flight(devices: usize, lanes: usize, witness_slots: usize) -> usize {
+    (2 * devices * lanes + witness_slots).max(USUAL_IN_FLIGHT)
 }
 
 fn proving<B: Backend + Clone>(
@@ -181,6 +190,14 @@ fn host_budget(wanted: &EngineConfig) -> anyhow::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_devices_have_more_jobs() {
+        assert_eq!(in_flight(1, 2, 4), 16);
+        assert_eq!(in_flight(1, 3, 10), 16);
+        assert_eq!(in_flight(2, 3, 5), 17);
+        assert_eq!(in_flight(8, 3, 16), 64);
+    }
 
     #[test]
     fn the_command_line_comes_before_the_file() {

@@ -16,7 +16,7 @@ use crate::DaemonError;
 use crate::address::Address;
 use crate::auth::{self, Token};
 use crate::budget::{Budget, BudgetLayer};
-use crate::config::{Config, TlsFiles};
+use crate::config::{Config, TlsFiles, USUAL_IN_FLIGHT};
 use crate::http;
 use crate::jobs::Jobs;
 use crate::listener::{Connection, Listener};
@@ -62,7 +62,7 @@ impl Daemon {
             Some(address) => Some(Listener::bind(address, many).await?),
             None => None,
         };
-        let jobs = Jobs::new(queue, proving, config.in_flight);
+        let jobs = Jobs::new(queue, proving, config.in_flight.unwrap_or(USUAL_IN_FLIGHT));
         Ok(Self {
             config,
             jobs,

@@ -60,8 +60,8 @@ impl Service {
         &self,
         request: Request<SubmitProofRequest>,
     ) -> Result<SubmitProofResponse, Refusal> {
-        let (_taken, submit) = open(request);
-        let job = self.jobs.submit(submit).await?;
+        let (taken, submit) = open(request);
+        let job = self.jobs.submit(submit, taken).await?;
         let id = job.id;
         self.jobs
             .blocking(move |jobs| {
@@ -96,8 +96,7 @@ impl Service {
         let submit = prove
             .submit
             .ok_or_else(|| Refusal::invalid("field submit: wanted a request, found none"))?;
-        let job = self.jobs.submit(submit).await?;
-        drop(taken);
+        let job = self.jobs.submit(submit, taken).await?;
         // A caller that goes away leaves its job running: when it comes back with the same request, it joins it.
         let job = self.jobs.wait(job.id, None).await?;
         Ok(ProveResponse {
@@ -112,10 +111,12 @@ impl Service {
 
     async fn preload(&self, circuit: String) -> Result<PreloadSrsResponse, Refusal> {
         known_circuit(&circuit)?;
+        let loaded = self.jobs.proving().preload(&circuit);
         let loaded = self
             .jobs
-            .blocking(move |jobs| jobs.proving().preload(&circuit));
-        let loaded = loaded.await?.map_err(Refusal::precondition)?;
+            .unless_ending(loaded)
+            .await?
+            .map_err(Refusal::precondition)?;
         Ok(PreloadSrsResponse {
             already_loaded: loaded.already,
             load_time_ms: loaded.ms,
@@ -124,10 +125,12 @@ impl Service {
 
     async fn evict(&self, circuit: String) -> Result<EvictSrsResponse, Refusal> {
         known_circuit(&circuit)?;
+        let evicted = self.jobs.proving().evict(&circuit);
         let evicted = self
             .jobs
-            .blocking(move |jobs| jobs.proving().evict(&circuit));
-        let evicted = evicted.await?.map_err(Refusal::precondition)?;
+            .unless_ending(evicted)
+            .await?
+            .map_err(Refusal::precondition)?;
         Ok(EvictSrsResponse {
             was_loaded: evicted.was_loaded,
             freed_bytes: evicted.bytes,

@@ -97,7 +97,7 @@ fn a_folder_that_goes_away_while_the_queue_is_open_loses_nothing() {
     fs::remove_file(&payloads).expect("it is ours");
     fs::rename(&away, &payloads).expect("it is ours");
     submit(&queue, "taken", 100).expect("there is room");
-    let claimed = queue.claim(0, 3).expect("it reads");
+    let claimed = queue.claim(0, 1100).expect("it reads");
     assert_eq!(claimed.map(|claimed| claimed.job.id), Some(kept.id));
     assert_eq!(queue.take_quarantined(), vec![]);
 }
