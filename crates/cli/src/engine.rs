@@ -1,6 +1,5 @@
 //! The engine of the daemon: its devices are chosen here.
 
-use std::fs;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -14,7 +13,7 @@ use cuzk_params::KeyStore;
 use cuzk_pce::Cache;
 
 use crate::backend::{self, BackendChoice};
-use crate::footprints;
+use crate::{footprints, memory};
 
 /// Proofs that overlap on a GPU unless the configuration says otherwise: what two leave idle, a third takes. Where memory
 /// is short the scheduler admits fewer.
@@ -61,14 +60,19 @@ pub fn start(
     let budget = host_budget(wanted)?;
     let mut config = Config::default();
     config.scheduler.lanes = u32::try_from(lanes).context("gpus.gpu_workers_per_device")?;
-    config.scheduler.host_memory.0 = budget;
+    // Where the processor is the device, what its proofs take comes from the same memory.
+    let of_processor = match on_processor {
+        true => budget / 3 * 2,
+        false => 0,
+    };
+    config.scheduler.host_memory.0 = budget - of_processor;
     let usual = config.scheduler.witness_slots;
     let usual = usual.max(WITNESSES_OF_DEVICE * ordinals.len());
     config.scheduler.witness_slots = wanted.witnesses.unwrap_or(usual);
     let in_flight = in_flight(ordinals.len().max(1), lanes, config.scheduler.witness_slots);
     let files = Files::new(keys, circuits);
     if on_processor {
-        let processor = vec![processor(lanes, budget)];
+        let processor = vec![processor(lanes, of_processor)];
         return Ok((proving(config, processor, vec![0], files)?, in_flight));
     }
     let devices = cuda_devices(&ordinals, lanes, device_memory)?;
@@ -145,8 +149,8 @@ fn part(
     Ok(Device::new(name, place, bytes as u64, loader, lanes?))
 }
 
-/// The processor as a device. What its proofs take comes from the host's memory, so that it may have as much again as
-/// witnesses and keys have.
+/// The processor as a device, with the part of the host's memory that its proofs may take: two thirds, since keys, matrices
+/// and vectors of a proof take about twice what compiled circuits and witnesses do.
 fn processor(lanes: usize, memory_bytes: u64) -> Device<CpuBackend> {
     // No device of the bus has this number: there are 32 on one.
     let place = PciBusId {
@@ -164,25 +168,17 @@ fn processor(lanes: usize, memory_bytes: u64) -> Device<CpuBackend> {
     )
 }
 
-/// The configured budget, or what the system has to spare.
+/// The configured budget, or what the system and this process's control groups have to spare.
 fn host_budget(wanted: &EngineConfig) -> anyhow::Result<u64> {
     if let Some(budget) = wanted.total_budget {
         return Ok(budget.0);
     }
-    let text = fs::read_to_string("/proc/meminfo").context("/proc/meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    let number: u64 = number
-        .context("/proc/meminfo: no MemAvailable")?
-        .trim()
-        .parse()?;
+    let available = memory::available()?;
     let margin = wanted.safety_margin.map_or(MARGIN_BYTES, |margin| margin.0);
-    let spare = (number << 10).saturating_sub(margin);
+    let spare = available.saturating_sub(margin);
     anyhow::ensure!(
         spare > 0,
-        "memory.safety_margin leaves nothing of {number} kB"
+        "memory.safety_margin leaves nothing of {available} bytes"
     );
     Ok(spare)
 }

@@ -9,6 +9,7 @@ use cuzk_engine::{CircuitStatus, Engine, JobHandle, JobState, Outcome, Status, S
 use cuzk_proof_api::by_wire_kind;
 use cuzk_queue::{JobId, Timings};
 
+use crate::loading;
 use crate::proving::{
     DeviceStatus, Done, Ended, Evicted, JobProgress, KeyStatus, LaneWork, Preloaded, Proving,
     ProvingStatus, Refused, Work,
@@ -19,6 +20,8 @@ use crate::stages::Stages;
 const LOAD_LIMIT: Duration = Duration::from_secs(1800);
 /// How long memory may take to be given back.
 const EVICT_LIMIT: Duration = Duration::from_secs(10);
+/// How often the engine is told anew what to load while it does not.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// How often the engine is asked whether it is done.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -60,7 +63,7 @@ impl<B: Backend + Clone> EngineProving<B> {
     async fn wait_for<T>(
         &self,
         limit: Duration,
-        reached: impl Fn(&Status) -> Option<T>,
+        mut reached: impl FnMut(&Status) -> Option<T>,
     ) -> Result<T, String> {
         let start = Instant::now();
         loop {
@@ -147,15 +150,19 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
 
     async fn preload(&self, circuit: &str) -> Result<Preloaded, String> {
         let start = Instant::now();
-        let already = is_everywhere(&self.snapshot().await?, circuit);
+        let before = self.snapshot().await?;
+        let already = loading::is_everywhere(&before, circuit);
         if !already {
             self.engine.preload(circuit);
+            let mut asked = Instant::now();
             let loaded = self.wait_for(LOAD_LIMIT, |status| {
-                if is_everywhere(status, circuit) {
-                    return Some(Ok(()));
+                let end = loading::end(&before, status, circuit);
+                if end.is_none() && asked.elapsed() > ASK_AGAIN {
+                    // A device that was busy or had no room may have some by now.
+                    self.engine.preload(circuit);
+                    asked = Instant::now();
                 }
-                let found = find(status, circuit).filter(|found| !found.preparing)?;
-                found.error.clone().map(Err)
+                end
             });
             loaded.await??;
         }
@@ -165,7 +172,7 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
 
     async fn evict(&self, circuit: &str) -> Result<Evicted, String> {
         let status = self.snapshot().await?;
-        let Some(before) = find(&status, circuit).filter(|found| is_loaded(found)) else {
+        let Some(before) = loading::find(&status, circuit).filter(|found| is_loaded(found)) else {
             return Ok(Evicted {
                 was_loaded: false,
                 bytes: 0,
@@ -173,7 +180,7 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
         };
         self.engine.evict(circuit);
         let gone = self.wait_for(EVICT_LIMIT, |status| {
-            (!find(status, circuit).is_some_and(is_loaded)).then_some(())
+            (!loading::find(status, circuit).is_some_and(is_loaded)).then_some(())
         });
         let in_use = |found| format!("{circuit} is in use: {found}");
         gone.await.map_err(in_use)?;
@@ -182,20 +189,6 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
             bytes: bytes(before),
         })
     }
-}
-
-fn find<'a>(status: &'a Status, name: &str) -> Option<&'a CircuitStatus> {
-    let mut circuits = status.circuits.iter();
-    circuits.find(|circuit| *circuit.name == *name)
-}
-
-/// Whether the host and every device in service have a circuit.
-fn is_everywhere(status: &Status, name: &str) -> bool {
-    let serving = |device: &&cuzk_engine::DeviceStatus| device.in_service && !device.lost;
-    let mut serving = status.devices.iter().filter(serving);
-    find(status, name).is_some_and(|circuit| {
-        circuit.on_host && serving.all(|device| circuit.devices.contains(&device.ordinal))
-    })
 }
 
 fn lock(running: &Running) -> MutexGuard<'_, HashMap<u64, (JobId, JobHandle)>> {

@@ -413,7 +413,10 @@ impl JobQueue for EmbeddedQueue {
 
     fn jobs(&self, limit: usize) -> Result<Vec<Job>, QueueError> {
         let mut inner = self.lock();
-        let mut jobs: Vec<Job> = inner.index.unfinished().take(limit).cloned().collect();
+        let usage = inner.index.usage();
+        let ended = (usage.finished + usage.unsaved).min(limit / 2);
+        let unfinished = inner.index.unfinished().take(limit - ended);
+        let mut jobs: Vec<Job> = unfinished.cloned().collect();
         let mut ended: Vec<JobId> = inner.index.unsaved.keys().copied().collect();
         ended.extend(inner.index.last_finished().take(limit));
         ended.truncate(limit - jobs.len());

@@ -91,8 +91,8 @@ pub trait JobQueue: Send + Sync {
     /// Jobs that go before a waiting one; 0 for any other.
     fn position(&self, id: JobId) -> usize;
 
-    /// At most `limit` jobs: those that run, those that wait, then the finished ones, the last one first. Proofs are
-    /// left out.
+    /// At most `limit` jobs: those that run, those that wait, then the finished ones, the last one first, for which half
+    /// of the places are kept. Proofs are left out.
     fn jobs(&self, limit: usize) -> Result<Vec<Job>, QueueError>;
 
     /// Removes finished jobs whose time is over, and writes what the disk did not take earlier.

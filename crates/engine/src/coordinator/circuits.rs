@@ -241,8 +241,6 @@ impl<B: Backend + Clone> Coordinator<B> {
         if circuit.early.is_some() {
             return;
         }
-        // What was wrong the last time may have been put right.
-        circuit.error = None;
         if circuit.footprint.is_some() {
             self.preload_known(id);
         } else {
