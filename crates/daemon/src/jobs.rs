@@ -388,6 +388,10 @@ impl Jobs {
                 if !self.queue.job(job.id).is_ok_and(is_wanted) {
                     self.proving.cancel(ticket);
                 }
+                if self.phase() == Phase::Ending {
+                    // Claimed while the daemon still served, and not seen by who gave the others back.
+                    self.keep_started();
+                }
                 true
             }
             Err(refused) => {
