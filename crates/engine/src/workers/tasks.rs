@@ -253,6 +253,9 @@ fn synthesis(
 
 /// Remembers what was learnt of a circuit's direct witnesses.
 fn learn(loaded: &Compiled, learnt: Standing) {
+    if learnt == Standing::Unknown {
+        return;
+    }
     let mut standing = lock(&loaded.standing);
     // Another thread may have learnt more meanwhile; what was refused stays so.
     if *standing != Standing::Refused && *standing != learnt {

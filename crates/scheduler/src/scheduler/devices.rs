@@ -104,6 +104,7 @@ impl Scheduler {
         let Some(device) = self.fleet.get_mut(id) else {
             return;
         };
+        self.preloads.retain(|&(_, device), _| device != id);
         let residents = device.pool.residents();
         let loading = residents.filter(|(_, _, residency, _)| *residency == Residency::Loading);
         let loading: Vec<CircuitId> = loading.map(|(circuit, ..)| circuit).collect();
