@@ -91,6 +91,8 @@ impl Scheduler {
                 self.unassign(unit);
             }
         }
+        // A unit that was to avoid the device kept free for it may have no other now.
+        self.touched.extend(self.holds.keys());
     }
 
     fn stop_probing(&mut self, id: DeviceId) {

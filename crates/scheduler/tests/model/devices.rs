@@ -42,6 +42,48 @@ fn a_device_is_lost_while_it_is_probed() {
     }
 }
 
+/// A unit for which the only device is kept free is to avoid it once there is another, and is placed on it all the same when
+/// that is gone.
+#[test]
+fn a_device_that_is_kept_free_is_used_when_there_is_no_other() {
+    let config = Config {
+        max_passes: 0,
+        ..small()
+    };
+    let mut model = Model::new(config);
+    model.device_up(D0, 58);
+    let (first, second) = (circuit(1, 10, 0), circuit(2, 0, 10));
+    let [large, small, other] = [unit(1, 0), unit(2, 0), unit(3, 0)];
+    model.submit(job(1, Priority::High, first, &[(20, 58)]));
+    model.settle();
+    model.submit(job(2, Priority::High, first, &[(1, 1)]));
+    model.settle();
+    model.submit(job(3, Priority::High, second, &[(13, 0)]));
+    let answer = |model: &mut Model, wanted: Pending, well: bool| {
+        let at = model.pending.iter().position(|p| *p == wanted);
+        let at = at.unwrap_or_else(|| panic!("{wanted:?} is not in {:?}", model.pending));
+        model.answer(at, well, Fault::Device);
+    };
+    let run = |unit| Pending::Run(Attempt { unit, number: 1 });
+    answer(&mut model, Pending::Witness(other), true);
+    model.drop_witness(large);
+    answer(&mut model, run(large), false);
+    answer(&mut model, Pending::Witness(large), true);
+    // The other's resource is there at last: it takes the new device, on which there is no room for both.
+    answer(&mut model, Pending::Load(second.id, Place::Host), true);
+    model.device_up(D1, 63);
+    answer(
+        &mut model,
+        Pending::Load(second.id, Place::Device(D1)),
+        true,
+    );
+    answer(&mut model, run(small), true);
+    assert_eq!(model.placed.last().map(|p| p.0.unit), Some(other));
+    model.device_down(D1, true);
+    model.drain();
+    model.check_all_returned();
+}
+
 fn on_devices(model: &Model, circuit: Circuit) -> Vec<bool> {
     let devices = model.devices.values();
     let there = devices.map(|device| device.resources.get(&circuit.id).is_some_and(|r| r.1));
