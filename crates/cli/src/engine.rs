@@ -1,6 +1,7 @@
 //! The engine of the daemon: its devices are chosen here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use cuzk_backend::Backend;
@@ -23,6 +24,10 @@ const LANES_OF_PROCESSOR: usize = 2;
 /// Witnesses at a time for each GPU, once there are many, unless the configuration says otherwise: of the smallest circuits a
 /// GPU proves a hundred a second.
 const WITNESSES_OF_DEVICE: usize = 2;
+/// The part of the host's memory that is kept for critical jobs, which must not wait for the memory of large ones: one in so
+/// many bytes, and at most so many. It holds several WinningPoSts of 32 GiB, whose circuit has 375,210 constraints.
+const CRITICAL_SHARE: u64 = 16;
+const CRITICAL_BYTES: u64 = 1 << 30;
 /// Memory that is left to others unless the configuration says otherwise.
 const MARGIN_BYTES: u64 = 1 << 30;
 
@@ -69,13 +74,17 @@ pub fn start(
         true => budget / 3 * 2,
         false => 0,
     };
-    config.scheduler.host_memory.0 = budget - of_processor;
+    let of_host = budget - of_processor;
+    config.scheduler.host_memory.0 = of_host;
+    config.scheduler.critical_host_memory.0 = (of_host / CRITICAL_SHARE).min(CRITICAL_BYTES);
     let usual = config.scheduler.witness_slots;
     let usual = usual.max(WITNESSES_OF_DEVICE * ordinals.len());
     config.scheduler.witness_slots = wanted.witnesses.unwrap_or(usual);
     let in_flight = in_flight(ordinals.len().max(1), lanes, config.scheduler.witness_slots);
     let files = Files::new(keys, circuits);
     if on_processor {
+        // It cannot be lost, and with few cores a large partition takes far longer than a GPU may.
+        (config.stall_after, config.load_stall_after) = (Duration::MAX, Duration::MAX);
         let processor = vec![processor(lanes, of_processor)];
         return Ok((proving(config, processor, vec![0], files)?, in_flight));
     }
