@@ -18,10 +18,10 @@ Exit codes:
   1  the system failed (a file, memory, a thread)
   2  the command line is wrong
   3  an input is wrong (a payload, key, PCE or proof file)
-  4  a proof or a witness does not hold
+  4  a proof or a witness does not hold; a daemon's job failed or was cancelled
   5  a key is missing
   6  a GPU that was asked for cannot be used
-  7  no daemon answers, or it does not take the call
+  7  no daemon answers, it does not take the call, or a job has not ended within --timeout
 
 Files:
   Keys lie in --params, else in $FIL_PROOFS_PARAMETER_CACHE, else in the user's cache folder under cuzk/params.
@@ -38,15 +38,22 @@ Examples:
   cuzk serve --listen unix:///run/cuzk/cuzk.sock
   cuzk submit payloads/porep-32g.json --out proof.bin";
 
-/// A Groth16 prover for Filecoin's proofs over BLS12-381.
+const ABOUT: &str = "A Groth16 prover for Filecoin's proofs over BLS12-381.
+
+Without a command it serves, as `cuzk serve` does.";
+
+/// The whole command line.
 #[derive(Parser, Debug)]
-#[command(name = "cuzk", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "cuzk", version, about = ABOUT, after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Args {
     /// What to do; without it, `cuzk` serves.
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    #[command(flatten)]
+    #[command(
+        flatten,
+        next_help_heading = "Options of serving, where no command is named"
+    )]
     pub serve: daemon_args::Serve,
 
     /// Threads to compute on. By default one a core.
@@ -94,13 +101,13 @@ pub enum Command {
     Submit(daemon_args::Submit),
     /// Wait for a daemon's job to end.
     Await(daemon_args::Await),
-    /// Cancel a daemon's job.
+    /// Cancel a daemon's job; one that has ended stays as it is.
     Cancel(daemon_args::Cancel),
     /// Show a daemon's devices, keys and queues.
     Status(daemon_args::Status),
-    /// Show them again and again.
+    /// Show a daemon's devices, keys and queues again and again, until interrupted.
     Top(daemon_args::Top),
-    /// Measure.
+    /// Measure a daemon, or how proofs scale with the number of devices.
     #[command(subcommand)]
     Bench(Bench),
     /// Print completions for a shell.
@@ -209,7 +216,8 @@ pub struct Demo {
     /// The proof types to show; all four by default.
     #[arg(long, value_delimiter = ',')]
     pub kind: Vec<Kind>,
-    /// The size of the sector: 2KiB and 8MiB are really sealed, larger ones are synthetic.
+    /// The size of the sector: 2KiB and 8MiB are really sealed, larger ones are synthetic. From 512MiB on the keys must be
+    /// there: none is made.
     #[arg(long, default_value = "2KiB")]
     pub sector_size: SectorSize,
     /// Keep payloads and proofs in this folder, and put keys and compiled circuits there instead of the usual places.

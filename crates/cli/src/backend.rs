@@ -78,13 +78,10 @@ impl FromStr for Bytes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
-        let parse = |&(unit, shift): &(&str, u32)| {
-            let number: usize = text.strip_suffix(unit)?.parse().ok()?;
-            number.checked_mul(1 << shift).map(Self)
-        };
-        let value = units.iter().find_map(parse);
-        value.ok_or_else(|| "wanted bytes, such as 8GiB, 512MiB or 8589934592".to_owned())
+        let bytes = cuzk_daemon::config::Bytes::parse(text);
+        let bytes = bytes.and_then(|bytes| usize::try_from(bytes.0).ok());
+        let wanted = || "wanted bytes, such as 8GiB, 512MiB or 8589934592".to_owned();
+        bytes.map(Self).ok_or_else(wanted)
     }
 }
 
@@ -116,6 +113,9 @@ pub fn choose(args: &BackendArgs, console: &Console) -> anyhow::Result<Chosen> {
         console.note(&remark);
     }
     if devices.is_empty() {
+        if args.device_memory.is_some() {
+            console.note("--device-memory is for GPUs and has no effect on the processor");
+        }
         return Ok(Chosen::Cpu);
     }
     let memory = args.device_memory.map(|bytes| bytes.0);
@@ -253,10 +253,15 @@ mod tests {
 
     #[test]
     fn bytes_have_units() {
-        for (text, bytes) in [("8GiB", 8 << 30), ("512MiB", 512 << 20), ("7", 7)] {
+        for (text, bytes) in [
+            ("8GiB", 8 << 30),
+            ("512MiB", 512 << 20),
+            ("8GB", 8_000_000_000),
+            ("7", 7),
+        ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)));
         }
-        for text in ["", "8GB", "GiB", "-1", "99999999999999GiB"] {
+        for text in ["", "8XB", "GiB", "-1", "99999999999999GiB"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
     }

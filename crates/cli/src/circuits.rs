@@ -24,7 +24,8 @@ pub struct Circuit {
 impl Circuit {
     /// The circuit of that name.
     pub fn named(id: &str) -> anyhow::Result<Self> {
-        let (proof_type, spec) = by_circuit(id)?;
+        let found = by_circuit(id).map_err(|error| failure(USAGE, error.to_string()));
+        let (proof_type, spec) = found?;
         Ok(Self { proof_type, spec })
     }
 

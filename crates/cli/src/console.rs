@@ -1,6 +1,7 @@
 //! What a person sees while work goes on. Results go to standard output, everything else to standard error.
 
-use std::fmt::Write;
+use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -40,11 +41,10 @@ impl Console {
     /// Prints a result: JSON where that is wanted, else the text.
     pub fn result(&self, value: &impl Serialize, text: &str) -> anyhow::Result<()> {
         if self.json {
-            println!("{}", serde_json::to_string_pretty(value)?);
+            print(&serde_json::to_string_pretty(value)?)
         } else {
-            println!("{}", text.trim_end());
+            print(text.trim_end())
         }
-        Ok(())
     }
 
     /// A remark for people.
@@ -75,7 +75,7 @@ impl Console {
     ) -> Result<Timed<T>, E> {
         let spinner = self.bar(ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}");
         let constraints = Arc::clone(constraints);
-        let count = move |_: &ProgressState, out: &mut dyn Write| {
+        let count = move |_: &ProgressState, out: &mut dyn fmt::Write| {
             let count = constraints.load(Ordering::Relaxed) as u64;
             // A line that cannot be written is no reason to stop.
             let _ = write!(out, "{} constraints", grouped(count));
@@ -114,6 +114,15 @@ impl Console {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
         }
+    }
+}
+
+/// Prints a line. A reader that has gone wants no more of it.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
     }
 }
 

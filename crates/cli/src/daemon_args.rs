@@ -15,22 +15,24 @@ use crate::failure::{USAGE, failure};
 /// `cuzk serve`, and `cuzk` alone.
 #[derive(clap::Args, Debug)]
 pub struct Serve {
-    /// The configuration file.
+    /// The configuration file, TOML; docs/operating.md names its keys. By default none.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Where to answer calls: unix:///path or host:port.
+    /// Where to answer calls: unix:///path or host:port. By default what the configuration says, else 127.0.0.1:9820.
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<Address>,
-    /// Where to show the state over HTTP: host:port.
+    /// Where to show the state over HTTP: host:port. By default what the configuration says, else nowhere.
     #[arg(long, value_name = "ADDR")]
     pub status_listen: Option<Address>,
-    /// Which events are logged: error, warn, info, debug, trace, or a filter such as cuzk_daemon=debug,warn.
+    /// Which events are logged: error, warn, info, debug, trace, or a filter such as cuzk_daemon=debug,warn. By
+    /// default what the configuration says, else info.
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<String>,
-    /// How events are written.
+    /// How events are written. By default what the configuration says, else text.
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
-    /// The folder of jobs.
+    /// The folder of jobs. By default what the configuration says, else jobs in $STATE_DIRECTORY, else cuzk/jobs in the
+    /// user's state folder.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
     /// Where to compute: auto, cpu, cuda (all devices) or cuda:0,1 (these). By default what the configuration says, else

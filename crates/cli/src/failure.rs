@@ -50,13 +50,21 @@ pub fn failure(code: u8, message: impl Into<String>) -> anyhow::Error {
 /// An error with its causes. One that repeats its cause's words is not followed by them.
 pub fn said(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(words) {
         if !text.ends_with(&cause) {
             text += if text.is_empty() { "" } else { ": " };
             text += &cause;
         }
     }
     text
+}
+
+/// What an error says for itself. A call's status prints as for debugging; its message is for people.
+fn words(cause: &(dyn std::error::Error + 'static)) -> String {
+    match cause.downcast_ref::<tonic::Status>() {
+        Some(status) if !status.message().is_empty() => status.message().to_owned(),
+        _ => cause.to_string(),
+    }
 }
 
 /// The exit code of an error: that of the first cause which has one.
@@ -86,6 +94,7 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(status) = cause.downcast_ref::<tonic::Status>() {
         return Some(match status.code() {
             tonic::Code::InvalidArgument | tonic::Code::NotFound => INPUT,
+            tonic::Code::Internal => SYSTEM,
             _ => NO_DAEMON,
         });
     }
@@ -160,5 +169,13 @@ mod tests {
         let text = said(&anyhow::Error::new(error).context("partition 0"));
         assert!(text.starts_with("partition 0: proof: A: flags"), "{text}");
         assert_eq!(text.matches("flags").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_call_s_error_is_its_message() {
+        let status = tonic::Status::invalid_argument("field job_id: wanted another");
+        let error = anyhow::Error::new(status);
+        assert_eq!(said(&error), "field job_id: wanted another");
+        assert_eq!(exit_code(&error), INPUT);
     }
 }

@@ -46,8 +46,9 @@ pub fn allowed(circuit: &Circuit, insecure: bool) -> anyhow::Result<()> {
         return Err(failure(
             USAGE,
             format!(
-                "{}: the keys of this sector size come from the network's trusted setup. Whoever makes a key can forge \
-                 proofs under it; if one is wanted all the same, say --i-know-these-keys-are-insecure",
+                "{0}: the keys of this sector size come from the network's trusted setup. Whoever makes a key can forge \
+                 proofs under it; if one is wanted all the same, `cuzk keygen --circuit {0} \
+                 --i-know-these-keys-are-insecure` makes it",
                 circuit.spec.id
             ),
         ));

@@ -22,6 +22,7 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::console::Console;
+use crate::failure::{USAGE, failure};
 
 // A crate that is only listed in Cargo.toml is not linked; this line links the proof types.
 use cuzk_plugins as _;
@@ -37,6 +38,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// Refuses `--json` of a command that has no result to print.
+fn without_result(args: &Args) -> anyhow::Result<()> {
+    if args.json {
+        let advice = "--json: serve, top, completions and man have no result to print as JSON";
+        return Err(failure(USAGE, advice));
+    }
+    Ok(())
+}
+
 fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(threads) = args.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
@@ -44,9 +54,16 @@ fn run(args: &Args) -> anyhow::Result<()> {
     }
     let console = Console::new(args.json, args.quiet);
     let Some(command) = &args.command else {
+        without_result(args)?;
         return commands::serve::run(&args.serve);
     };
     args.serve.refuse_before_a_verb()?;
+    match command {
+        Command::Serve(_) | Command::Top(_) | Command::Completions { .. } | Command::Man { .. } => {
+            without_result(args)?;
+        }
+        _ => {}
+    }
     match command {
         Command::Demo(demo) => commands::demo::run(demo, &console),
         Command::Synth(synth) => commands::synth::run(synth, &console),

@@ -173,8 +173,8 @@ fn window_post_pce_equals_synthesis() {
 /// Set in a child process of a test.
 const CHILD: &str = "CUZK_TEST_CHILD";
 
-/// An earlier prover crashed here: its recording and its witness generation differed in where ONE comes from, and the
-/// PoSt circuits, alone in being synthesized by extension, then had a different number of inputs in each.
+/// Recording and witness generation agree on where ONE comes from: PoSt circuits, alone in being synthesized by
+/// extension, would otherwise have a different number of inputs in each.
 #[test]
 fn post_circuits_agree_on_where_one_comes_from() {
     if std::env::var_os(CHILD).is_none() {

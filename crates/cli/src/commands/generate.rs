@@ -1,6 +1,5 @@
 //! `cuzk completions` and `cuzk man`.
 
-use std::io;
 use std::path::Path;
 
 use anyhow::Context;
@@ -8,11 +7,13 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Args;
+use crate::console::print;
 
 /// Prints completions for a shell.
 pub fn completions(shell: Shell) -> anyhow::Result<()> {
-    clap_complete::generate(shell, &mut Args::command(), "cuzk", &mut io::stdout());
-    Ok(())
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "cuzk", &mut script);
+    print(String::from_utf8(script)?.trim_end())
 }
 
 /// Writes the manual pages, one a subcommand.
@@ -20,6 +21,5 @@ pub fn man(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     clap_mangen::generate_to(Args::command(), folder)
         .with_context(|| folder.display().to_string())?;
-    println!("{}", folder.join("cuzk.1").display());
-    Ok(())
+    print(&folder.join("cuzk.1").display().to_string())
 }

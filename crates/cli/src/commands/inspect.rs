@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::args::Inspect;
 use crate::console::Console;
-use crate::failure::{INPUT, exit_code, failure, said};
+use crate::failure::{INPUT, USAGE, exit_code, failure, said};
 use crate::job;
 
 /// More partitions than any proof has.
@@ -71,8 +71,18 @@ pub fn run(args: &Inspect, console: &Console) -> anyhow::Result<()> {
     report.fact("file", path.display().to_string());
     report.fact("bytes", size);
     let guess = guess(path, size)?;
-    if let (Some(manifest), Guess::Params | Guess::VerifyingKey) = (&args.manifest, guess) {
-        published(path, manifest, console, &mut report);
+    match (&args.manifest, guess) {
+        (Some(manifest), Guess::Params | Guess::VerifyingKey) => {
+            published(path, manifest, console, &mut report);
+        }
+        (Some(_), _) => {
+            let message = format!(
+                "{}: --manifest is for .params and .vk files, and this is neither",
+                path.display()
+            );
+            return Err(failure(USAGE, message));
+        }
+        (None, _) => {}
     }
     match guess {
         Guess::Pce => pce(path, console, &mut report),

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::time::Duration;
 
-use anyhow::ensure;
 use cuzk_daemon::config::Bytes;
 use cuzk_proto::v1::srs_status::Tier;
 use cuzk_proto::v1::{GetStatusRequest, GetStatusResponse};
@@ -12,10 +11,14 @@ use serde_json::json;
 use crate::commands::submit::{call, daemon};
 use crate::console::Console;
 use crate::daemon_args::{Status, Top};
+use crate::failure::{USAGE, failure};
 use crate::table::table;
 
 /// Clears a terminal and goes to its first line.
 const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Between two looks.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Shows a daemon's state.
 pub fn run(args: &Status, console: &Console) -> anyhow::Result<()> {
@@ -28,9 +31,11 @@ pub fn run(args: &Status, console: &Console) -> anyhow::Result<()> {
 
 /// Shows it again and again, until interrupted.
 pub fn top(args: &Top) -> anyhow::Result<()> {
-    let pause = Duration::try_from_secs_f64(args.every);
-    ensure!(args.every >= 0.1, "--every: wanted at least 0.1 s");
-    let pause = pause?;
+    let pause = Duration::try_from_secs_f64(args.every).unwrap_or_default();
+    if pause < SHORTEST_PAUSE {
+        let message = format!("--every: wanted 0.1 s or more, found {} s", args.every);
+        return Err(failure(USAGE, message));
+    }
     call(async {
         let mut client = daemon(&args.target).await?;
         loop {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cuzk_daemon::{Client, connect};
+use cuzk_daemon::{Client, DaemonError, connect};
 use cuzk_proof_api::by_id;
 use cuzk_proto::from_request;
 use cuzk_proto::v1::await_proof_response::Status;
@@ -50,7 +50,12 @@ pub async fn daemon(target: &Target) -> anyhow::Result<Client> {
     let tls = target.tls();
     let token = target.token_file.as_deref();
     let connected = connect(&target.daemon.address, token, tls.as_ref()).await;
-    connected.with_context(|| format!("no daemon at {}", target.daemon))
+    connected.map_err(|error| match error {
+        DaemonError::Server(_) => {
+            anyhow::Error::new(error).context(format!("no daemon at {}", target.daemon))
+        }
+        of_a_file => of_a_file.into(),
+    })
 }
 
 /// Hands over a payload, and waits for the proof where that is wanted.
@@ -111,7 +116,7 @@ pub fn cancel(args: &Cancel, console: &Console) -> anyhow::Result<()> {
         let text = if was_running {
             "cancelled; it ran"
         } else {
-            "cancelled; it did not run"
+            "it did not run: it waited and is cancelled now, or it had ended before"
         };
         console.result(&Row { was_running }, text)
     })

@@ -3,13 +3,13 @@
 use std::fs;
 
 use anyhow::Context;
-use cuzk_synth::{Options, synthetic, verify_vanilla};
+use cuzk_synth::{Kind, Options, SynthError, synthetic, verify_vanilla};
 use serde::Serialize;
 
 use crate::args::Synth;
 use crate::circuits::Circuit;
 use crate::console::Console;
-use crate::failure::{INVALID, failure};
+use crate::failure::{INVALID, USAGE, failure};
 use crate::job;
 use crate::table::grouped;
 
@@ -35,7 +35,17 @@ pub fn run(args: &Synth, console: &Console) -> anyhow::Result<()> {
         "making a synthetic {} sector for {}",
         args.sector_size, args.kind
     );
-    let made = console.step(&what, |_| synthetic(args.kind, args.sector_size, &options))?;
+    if args.sectors.is_some() && args.kind != Kind::WindowPost {
+        let message = format!("--sectors: a {} has none to choose", args.kind);
+        return Err(failure(USAGE, message));
+    }
+    let made = console.step(&what, |_| synthetic(args.kind, args.sector_size, &options));
+    let made = made.map_err(|error| match error {
+        SynthError::SectorCount { .. } | SynthError::NeedsSealedSector { .. } => {
+            failure(USAGE, error.to_string())
+        }
+        other => other.into(),
+    })?;
     let payload = &made.value;
     let vanilla_check_s = if args.check {
         let checked = console.step("the official verifier checks it", |_| {

@@ -197,7 +197,20 @@ fn wrong_payloads_are_refused() {
     }
     bench.fails(1, &["prove", "absent.json", "--out", "p"]);
     bench.fails(2, &["synth", "--kind", "porep"]);
-    bench.fails(3, &["compile", "--circuit", "porep-3k"]);
+    for wrong in [
+        "compile --circuit porep-3k",
+        "keygen --circuit porep-3k",
+        "top --every 0",
+        "top --json",
+        "completions bash --json",
+        "bench stress --rate 0",
+        "synth --kind porep --sector-size 512MiB --porep-feature synthetic --out p",
+    ] {
+        bench.fails(2, &wrong.split(' ').collect::<Vec<_>>());
+    }
+    let demo = ["demo", "--kind", "snap", "--sector-size", "512MiB"];
+    let error = bench.fails(2, &demo);
+    assert!(error.contains("cuzk keygen --circuit snap-512m"), "{error}");
 }
 
 #[test]

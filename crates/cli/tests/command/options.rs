@@ -19,10 +19,9 @@ fn sectors_are_made_as_asked() {
     assert_ne!(first, window_post(&bench, &["--seed", "1"]));
     let one = window_post(&bench, &["--sectors", "1"]);
     assert_eq!(one.vanilla_proofs.len(), 1);
-    bench.fails(
-        3,
-        &[&synth("window-post")[..], &["--sectors", "3"]].concat(),
-    );
+    for kind in ["window-post", "porep"] {
+        bench.fails(2, &[&synth(kind)[..], &["--sectors", "3"]].concat());
+    }
     for (feature, partitions) in [
         ("interactive", 1),
         ("synthetic", 1),
@@ -62,6 +61,8 @@ fn places_threads_and_partitions_are_chosen() {
     assert!(fs::read_dir(bench.path("circuits")).unwrap().count() > 0);
     bench.json(&["verify", PAYLOAD, "one.proof", "--partition", "0"]);
     bench.fails(2, &["verify", PAYLOAD, "one.proof", "--partition", "1"]);
+    let error = bench.fails(2, &["inspect", "one.proof", "--manifest", PAYLOAD]);
+    assert!(error.contains(".params"), "{error}");
     bench.fails(
         5,
         &["verify", PAYLOAD, "one.proof", "--params", "elsewhere"],

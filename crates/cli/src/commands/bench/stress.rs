@@ -1,10 +1,9 @@
 //! `cuzk bench stress`.
 
-use anyhow::ensure;
-
 use crate::commands::bench::load::Pace;
 use crate::commands::bench::target::{Under, measure};
 use crate::console::Console;
+use crate::failure::{USAGE, failure};
 
 /// The most calls that may be made: each holds its payload.
 const MAX_CALLS: f64 = 100_000.0;
@@ -25,12 +24,13 @@ pub struct Stress {
 /// Proofs at a rate.
 pub fn run(args: &Stress, console: &Console) -> anyhow::Result<()> {
     let calls = args.rate * args.seconds;
-    ensure!(
-        args.rate > 0.0 && (1.0..=MAX_CALLS).contains(&calls),
-        "--rate {} for --seconds {}: wanted from 1 to {MAX_CALLS} calls",
-        args.rate,
-        args.seconds
-    );
+    if !(args.rate > 0.0 && (1.0..=MAX_CALLS).contains(&calls)) {
+        let message = format!(
+            "--rate {} for --seconds {}: wanted from 1 to {MAX_CALLS} calls",
+            args.rate, args.seconds
+        );
+        return Err(failure(USAGE, message));
+    }
     let pace = Pace::Open {
         count: calls as usize,
         per_s: args.rate,
