@@ -47,8 +47,8 @@ const G2_COST: usize = 3;
 const MADE_BY: &str = concat!("cuzk ", env!("CARGO_PKG_VERSION"));
 
 /// The secrets of a setup, and its generators. They cannot be cloned, and dropping them overwrites them; so does a generation
-/// with the scalars that it computes from them, wherever they lie in the heap. (What the processor, the stack and a device
-/// other than the processor hold of values that were computed with is not covered.)
+/// with the scalars that it computes from them, wherever they lie in the heap. (What the processor and the stack hold of values
+/// that were computed with is not covered, nor what another backend than the CPU's copies.)
 ///
 /// ```compile_fail
 /// # use cuzk_groth16::keygen::ToxicWaste;

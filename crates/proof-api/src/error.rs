@@ -52,7 +52,7 @@ pub enum ProofApiError {
     },
     /// The circuit's witness is of another statement than the job's: a proof of it would prove something else.
     #[error(
-        "partition {partition}: the circuit's public input {input} is not the statement's: wanted {wanted}, found {found}"
+        "public input {input} of partition {partition} is not the statement's: wanted {wanted}, found {found}"
     )]
     Statement {
         /// The partition.

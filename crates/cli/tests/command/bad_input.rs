@@ -264,12 +264,12 @@ fn a_proof_of_another_statement_does_not_leave() {
         fs::write(bench.path(wrong), payload.to_json()).unwrap();
         let error = bench.fails(4, &["prove", wrong, "--out", "none"]);
         assert!(
-            error.contains("partition 0: the circuit's public input"),
+            error.contains("of partition 0 is not the statement"),
             "{error}"
         );
         let check = ["compile", "--check", wrong, "--circuit", circuit];
         let error = bench.fails(4, &check);
-        assert!(error.contains("public input"), "{error}");
+        assert!(error.contains("is not the statement's"), "{error}");
         assert!(!bench.path("none").exists());
     }
 }
