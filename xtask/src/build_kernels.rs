@@ -2,6 +2,8 @@
 
 pub mod compiler;
 mod report;
+#[path = "../../crates/kernels/source_hash.rs"]
+pub mod source_hash;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +13,19 @@ use std::thread;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::commands;
 use report::Usage;
+use source_hash::{files, source_hash};
 
 /// Where the result goes, from the workspace's root: the crate `kernels` embeds what is there.
 pub const BUILT: &str = "kernels/built";
 
 /// Where it is put together.
 const NEW: &str = "kernels/built.new";
+
+/// The oldest architecture that has what the kernels use: asynchronous copies to shared memory, of 96 KiB a block.
+const OLDEST: i64 = 80;
 
 /// Flags of every compilation, architectures apart.
 const FLAGS: &[&str] = &[
@@ -35,7 +40,7 @@ const FLAGS: &[&str] = &[
 #[derive(Args)]
 pub struct Options {
     /// Architectures, such as 90 for an H100 or H200; the last also as PTX, for newer devices
-    #[arg(long, value_delimiter = ',', default_values_t = [80, 86, 89, 90, 100, 120])]
+    #[arg(long, value_delimiter = ',', default_values_t = [80, 86, 89, 90, 100, 120], value_parser = clap::value_parser!(u32).range(OLDEST..))]
     arch: Vec<u32>,
 }
 
@@ -70,7 +75,8 @@ pub fn run(options: &Options) -> Result<()> {
         compile(&mut command)
     };
     // The units are few, and most of the time goes into two of them: all at once.
-    let units = files(&sources, "cu")?;
+    let units =
+        files(&sources, "cu").with_context(|| format!("cannot read {}", sources.display()))?;
     let mut usages = thread::scope(|scope| {
         let running: Vec<_> = units
             .iter()
@@ -86,7 +92,7 @@ pub fn run(options: &Options) -> Result<()> {
     usages.sort();
     report::print(&usages);
     let manifest = json!({
-        "source_sha256": source_hash(&kernels)?,
+        source_hash::FIELD: source_hash(&kernels)?,
         "compiler": compiler.version,
         "flags": FLAGS,
         "architectures": options.arch,
@@ -137,45 +143,55 @@ fn unit_name(sources: &Path, unit: &Path) -> Result<String> {
     Ok(relative.to_string_lossy().replace(['/', '\\'], "_"))
 }
 
-/// The files below a folder with this extension, in order.
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.extend(files(&path, extension)?);
-        } else if path.extension().is_some_and(|found| found == extension) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// A hash over the names and contents of all sources.
-fn source_hash(kernels: &Path) -> Result<String> {
-    let mut hash = Sha256::new();
-    for extension in ["cu", "cuh"] {
-        let folders = ["src", "include"].map(|folder| files(&kernels.join(folder), extension));
-        for file in folders.into_iter().collect::<Result<Vec<_>>>()?.concat() {
-            let text = fs::read(&file)?;
-            hash.update(file.strip_prefix(kernels)?.to_string_lossy().as_bytes());
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(&text);
-        }
-    }
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
-}
-
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest, Sha256};
+
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn architectures_that_cannot_work_are_refused() {
+        let parse = |arch: &str| {
+            let line = <Line as clap::Parser>::try_parse_from(["build-kernels", "--arch", arch]);
+            line.map(|line| line.options.arch).map_err(|_| ())
+        };
+        assert_eq!(parse("80,90"), Ok(vec![80, 90]));
+        assert_eq!(parse("75"), Err(()));
+        assert_eq!(parse("90,79"), Err(()));
+    }
+
+    #[test]
+    fn hashes_are_the_standards() {
+        for length in [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000] {
+            let message: Vec<u8> = (0..length).map(|i| (i * 31 % 251) as u8).collect();
+            let wanted: Vec<_> = Sha256::digest(&message)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            assert_eq!(source_hash::sha256(&message), wanted.concat(), "{length}");
+        }
+    }
+
+    #[test]
+    fn manifests_are_of_their_sources_alone() -> Result<()> {
+        let kernels = commands::root().join("kernels");
+        let hash = source_hash(&kernels)?;
+        let manifest = |hash: &str| {
+            serde_json::to_string_pretty(&json!({ source_hash::FIELD: hash, "flags": [] }))
+        };
+        assert!(source_hash::is_of(&manifest(&hash)?, &hash));
+        assert!(!source_hash::is_of(
+            &manifest(&source_hash::sha256(b""))?,
+            &hash
+        ));
+        Ok(())
+    }
 
     #[test]
     fn the_newest_architecture_is_also_ptx() {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 use clap::Args;
 
-use crate::build_kernels::BUILT;
+use crate::build_kernels::{BUILT, source_hash};
 use crate::commands;
 
 /// The folder, from the workspace's root.
@@ -51,6 +51,9 @@ pub fn run(options: &Options) -> Result<()> {
         manifest.is_file(),
         "there are no kernels to pack: run `cargo xtask build-kernels` first"
     );
+    let hash = source_hash::source_hash(&root.join("kernels"))?;
+    let text = fs::read_to_string(&manifest)?;
+    ensure!(source_hash::is_of(&text, &hash), "{}", source_hash::OLDER);
     let executables = build()?;
     let bundle = root.join(BUNDLE);
     if bundle.exists() {

@@ -10,6 +10,29 @@ pub enum OpenError {
     /// This program was built without kernels.
     #[error(transparent)]
     NoKernels(#[from] cuzk_kernels::NotBuilt),
+    /// The device lacks what the kernels use, whatever they are built for.
+    #[error(
+        "device {device} ({name}) has architecture sm_{architecture}, which is not supported: sm_80 or newer is needed"
+    )]
+    Unsupported {
+        /// The device's ordinal.
+        device: usize,
+        /// The device's name.
+        name: String,
+        /// The device's compute capability as a number, such as 75.
+        architecture: u32,
+    },
+    /// The driver is older than what built the kernels.
+    #[error(
+        "the NVIDIA driver knows CUDA {}.{}, and this program's kernels are of CUDA {wanted}: update the driver",
+        found / 1000, found % 1000 / 10
+    )]
+    Driver {
+        /// The driver's newest version of CUDA, such as 12040 for 12.4.
+        found: u32,
+        /// The compiler's major version of CUDA.
+        wanted: u32,
+    },
     /// The kernels' machine code is for other architectures.
     #[error(
         "device {device} ({name}) has architecture sm_{architecture}, and this program's kernels are built for {built}: \

@@ -112,16 +112,42 @@ pub fn choose(args: &BackendArgs, console: &Console) -> anyhow::Result<Chosen> {
     if args.backend != BackendChoice::Cpu {
         console.note(&remark);
     }
-    if devices.is_empty() {
+    let memory = args.device_memory.map(|bytes| bytes.0);
+    let open = |ordinal| CudaBackend::open_within(ordinal, memory).map_err(refused);
+    let backends = open_each(&args.backend, &devices, open, |remark| console.note(remark))?;
+    if backends.is_empty() {
         if args.device_memory.is_some() {
             console.note("--device-memory is for GPUs and has no effect on the processor");
         }
         return Ok(Chosen::Cpu);
     }
-    let memory = args.device_memory.map(|bytes| bytes.0);
-    let open = |&ordinal: &usize| CudaBackend::open_within(ordinal, memory).map_err(refused);
-    let backends = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
     Ok(Chosen::Cuda(backends))
+}
+
+/// Opens the devices of a choice. Those that cannot be opened are left out where the choice is this program's, down to none
+/// for the CPU, and `say` tells which and why.
+///
+/// Errors: that of the first device which was asked for and cannot be opened.
+pub fn open_each<T>(
+    choice: &BackendChoice,
+    ordinals: &[usize],
+    open: impl Fn(usize) -> anyhow::Result<T>,
+    mut say: impl FnMut(&str),
+) -> anyhow::Result<Vec<T>> {
+    let mut opened = Vec::with_capacity(ordinals.len());
+    for &ordinal in ordinals {
+        match open(ordinal) {
+            Ok(device) => opened.push(device),
+            Err(error) if *choice == BackendChoice::Auto => {
+                say(&format!("backend: without cuda:{ordinal} ({error})"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if opened.is_empty() && !ordinals.is_empty() {
+        say("backend: cpu (no GPU could be opened)");
+    }
+    Ok(opened)
 }
 
 /// The ordinals of the GPUs that a choice means on this machine, none for the CPU, and what to say about it.
@@ -286,6 +312,42 @@ mod tests {
                 remark.contains("cpu") && remark.contains(reason),
                 "{remark}"
             );
+        }
+    }
+
+    #[test]
+    fn auto_does_without_devices_that_cannot_be_opened() {
+        let open = |ordinal: usize| match ordinal {
+            1 => Ok(ordinal),
+            _ => Err(anyhow::anyhow!("no memory")),
+        };
+        let opened = |choice: &BackendChoice, ordinals: &[usize]| {
+            let mut said = Vec::new();
+            let opened = open_each(choice, ordinals, open, |remark| {
+                said.push(remark.to_owned())
+            });
+            (opened.ok(), said.join("\n"))
+        };
+        let (devices, said) = opened(&BackendChoice::Auto, &[0, 1]);
+        assert_eq!(devices, Some(vec![1]));
+        assert!(
+            said.contains("cuda:0 (no memory)") && !said.contains("cpu"),
+            "{said}"
+        );
+        let (devices, said) = opened(&BackendChoice::Auto, &[0, 2]);
+        assert_eq!(devices, Some(vec![]));
+        assert!(
+            said.contains("cuda:2 (no memory)") && said.contains("cpu"),
+            "{said}"
+        );
+        assert_eq!(
+            opened(&BackendChoice::Auto, &[]),
+            (Some(vec![]), String::new())
+        );
+        for ordinals in [&[0, 1][..], &[1, 2]] {
+            let choice = BackendChoice::cuda(ordinals.iter().copied());
+            let (devices, said) = opened(&choice, ordinals);
+            assert_eq!((devices, said), (None, String::new()));
         }
     }
 

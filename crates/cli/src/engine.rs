@@ -47,9 +47,13 @@ pub fn start(
     keys: KeyStore,
     circuits: Cache,
 ) -> anyhow::Result<Arc<dyn Proving>> {
-    let (ordinals, remark) = backend::ordinals(choice)?;
+    let (found, remark) = backend::ordinals(choice)?;
     tracing::info!("{remark}");
-    let on_processor = ordinals.is_empty();
+    let on_gpus = wanted.lanes.unwrap_or(LANES);
+    let open = |ordinal| Ok((ordinal, cuda_device(ordinal, on_gpus, device_memory)?));
+    let opened = backend::open_each(choice, &found, open, |remark| tracing::warn!("{remark}"))?;
+    let (ordinals, devices): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+    let on_processor = devices.is_empty();
     let usual = if on_processor {
         LANES_OF_PROCESSOR
     } else {
@@ -68,7 +72,6 @@ pub fn start(
         let processor = vec![processor(lanes, budget)];
         return proving(config, processor, vec![0], files);
     }
-    let devices = cuda_devices(&ordinals, lanes, device_memory)?;
     config.footprint = footprints::on_gpus(&devices);
     proving(config, devices, ordinals, files)
 }
@@ -93,15 +96,21 @@ pub fn cuda_devices(
     lanes: usize,
     memory_bytes: Option<usize>,
 ) -> anyhow::Result<Vec<Device<CudaBackend>>> {
-    let open = |&ordinal: &usize| {
-        let loader = CudaBackend::open_within(ordinal, memory_bytes).map_err(backend::refused)?;
-        let (bytes, _) = loader.device().memory();
-        let info = loader.device().info();
-        let name = format!("cuda:{ordinal} ({})", info.name);
-        let place = info.pci_bus_id;
-        part(loader, name, place, bytes, lanes)
-    };
+    let open = |&ordinal: &usize| cuda_device(ordinal, lanes, memory_bytes);
     ordinals.iter().map(open).collect()
+}
+
+fn cuda_device(
+    ordinal: usize,
+    lanes: usize,
+    memory_bytes: Option<usize>,
+) -> anyhow::Result<Device<CudaBackend>> {
+    let loader = CudaBackend::open_within(ordinal, memory_bytes).map_err(backend::refused)?;
+    let (bytes, _) = loader.device().memory();
+    let info = loader.device().info();
+    let name = format!("cuda:{ordinal} ({})", info.name);
+    let place = info.pci_bus_id;
+    part(loader, name, place, bytes, lanes)
 }
 
 /// One GPU as two devices of half its memory each, with so many lanes each, for what needs two where there is one.

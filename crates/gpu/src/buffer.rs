@@ -28,6 +28,8 @@ pub struct Buffer<T: Plain> {
     stream: Arc<Stream>,
     address: sys::CUdeviceptr,
     len: usize,
+    /// Whether other streams may still read it when it is dropped.
+    shared: bool,
     element: PhantomData<T>,
 }
 
@@ -36,11 +38,18 @@ impl<T: Plain> Buffer<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         let address = stream.take(bytes)?;
         Ok(Self {
+            shared: stream.is_resident(),
             stream,
             address,
             len,
             element: PhantomData,
         })
+    }
+
+    /// Says that no other stream reads it, though its stream be a resident one: it is freed without regard to them.
+    pub fn scratch(mut self) -> Self {
+        self.shared = false;
+        self
     }
 
     /// Number of elements.
@@ -65,6 +74,7 @@ impl<T: Plain> Buffer<T> {
 
 impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
-        self.stream.give_back(self.address, self.bytes());
+        self.stream
+            .give_back(self.address, self.bytes(), self.shared);
     }
 }

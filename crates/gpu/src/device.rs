@@ -43,15 +43,22 @@ impl DeviceInfo {
 /// A device with a context, the kernels of this program and a pool of memory.
 #[derive(Debug)]
 pub struct Device {
-    context: Arc<CudaContext>,
     info: DeviceInfo,
-    modules: Vec<sys::CUmodule>,
-    kernels: HashMap<String, Function>,
+    modules: Modules,
     pool: Pool,
     staging: Staging,
     streams: Mutex<Vec<sys::CUstream>>,
     /// The dynamic shared memory that kernels are allowed, where it is more than any may use.
     shared: Mutex<HashMap<&'static str, u32>>,
+    /// Dropped after all that is in it.
+    context: Arc<CudaContext>,
+}
+
+/// The kernels of this program, loaded in the context that is current.
+#[derive(Debug, Default)]
+struct Modules {
+    raw: Vec<sys::CUmodule>,
+    kernels: HashMap<String, Function>,
 }
 
 /// A kernel's handle. It lives as long as its module, which is the device's.
@@ -72,6 +79,16 @@ fn count() -> Result<usize, GpuError> {
     result::init().named(0, "cuInit")?;
     let count = result::device::get_count().named(0, "cuDeviceGetCount")?;
     Ok(count.max(0) as usize)
+}
+
+/// The newest version of CUDA that the driver knows, such as 13000 for 13.0.
+pub fn driver_version() -> Result<u32, GpuError> {
+    count()?;
+    let mut version = 0;
+    // SAFETY: the call writes one number.
+    let read = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    read.result().named(0, "cuDriverGetVersion")?;
+    Ok(version.max(0) as u32)
 }
 
 /// All devices, in the order of their ordinals.
@@ -141,8 +158,8 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, GpuError> {
 impl Device {
     /// Opens device `ordinal` and loads `images`, fat binaries with machine code for it.
     ///
-    /// At most `memory_limit` bytes are allocated on it, and at most what is free now. Freed memory stays with the
-    /// device's pool, for the next buffer.
+    /// At most `memory_limit` bytes are allocated on it, and at most what is free now less what the driver will take for
+    /// the kernels' stacks. Freed memory stays with the device's pool, for the next buffer.
     pub fn open(
         ordinal: usize,
         images: &[&[u8]],
@@ -154,33 +171,21 @@ impl Device {
         // A thread that waits for the device sleeps. By default it spins, which keeps a processor busy.
         let waiting = context.set_blocking_synchronize();
         waiting.named(ordinal, "cuCtxSetFlags")?;
+        let modules = Modules::load(ordinal, images)?;
+        let stacks = modules.stacks(ordinal)?;
         let (free, _) = context.mem_get_info().named(ordinal, "cuMemGetInfo")?;
-        let limit = memory_limit.unwrap_or(free).min(free);
-        let mut device = Self {
-            context,
+        let limit = memory_limit
+            .unwrap_or(free)
+            .min(free.saturating_sub(stacks));
+        Ok(Arc::new(Self {
             info,
-            modules: Vec::with_capacity(images.len()),
-            kernels: HashMap::new(),
+            modules,
             pool: Pool::new(ordinal, limit, memory_limit.is_some())?,
             staging: Staging::default(),
             streams: Mutex::default(),
             shared: Mutex::default(),
-        };
-        for image in images {
-            // The driver reads the image as 8-byte words.
-            let mut words = vec![0u64; image.len().div_ceil(8)];
-            for (word, bytes) in words.iter_mut().zip(image.chunks(8)) {
-                let mut whole = [0; 8];
-                whole[..bytes.len()].copy_from_slice(bytes);
-                *word = u64::from_ne_bytes(whole);
-            }
-            // SAFETY: a fat binary holds its own length, and the driver copies what it needs.
-            let module = unsafe { result::module::load_data(words.as_ptr().cast::<c_void>()) };
-            let module = module.named(ordinal, "cuModuleLoadData")?;
-            device.modules.push(module);
-            device.kernels.extend(list_kernels(ordinal, module)?);
-        }
-        Ok(Arc::new(device))
+            context,
+        }))
     }
 
     /// What the device says of itself.
@@ -233,7 +238,7 @@ impl Device {
     /// The kernel `name`, allowed `shared` bytes of dynamic shared memory.
     pub(crate) fn kernel(&self, name: &'static str, shared: u32) -> Result<Function, GpuError> {
         let ordinal = self.ordinal();
-        let kernel = self.kernels.get(name).ok_or(GpuError::NoKernel {
+        let kernel = self.modules.kernels.get(name).ok_or(GpuError::NoKernel {
             device: ordinal,
             name,
         })?;
@@ -253,6 +258,62 @@ impl Device {
             }
         }
         Ok(*kernel)
+    }
+}
+
+impl Modules {
+    fn load(ordinal: usize, images: &[&[u8]]) -> Result<Self, GpuError> {
+        let mut modules = Self::default();
+        for image in images {
+            // The driver reads the image as 8-byte words.
+            let mut words = vec![0u64; image.len().div_ceil(8)];
+            for (word, bytes) in words.iter_mut().zip(image.chunks(8)) {
+                let mut whole = [0; 8];
+                whole[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_ne_bytes(whole);
+            }
+            // SAFETY: a fat binary holds its own length, and the driver copies what it needs.
+            let module = unsafe { result::module::load_data(words.as_ptr().cast::<c_void>()) };
+            let module = module.named(ordinal, "cuModuleLoadData")?;
+            modules.raw.push(module);
+            modules.kernels.extend(list_kernels(ordinal, module)?);
+        }
+        Ok(modules)
+    }
+
+    /// Bytes that the driver takes of the device's memory, when such a kernel is launched first, for the stacks of as many
+    /// threads as the device may run at once: it keeps room for those of the kernel with the largest.
+    fn stacks(&self, ordinal: usize) -> Result<usize, GpuError> {
+        let device = result::device::get(ordinal as i32).named(ordinal, "cuDeviceGet")?;
+        let attribute = |which| {
+            // SAFETY: the device's handle comes from the driver.
+            let value = unsafe { result::device::get_attribute(device, which) };
+            value.named(ordinal, "cuDeviceGetAttribute")
+        };
+        let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let threads = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
+        let mut largest = 0;
+        for kernel in self.kernels.values() {
+            let local = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+            // SAFETY: the function's module is loaded.
+            let bytes = unsafe { result::function::get_function_attribute(kernel.0, local) };
+            largest = largest.max(bytes.named(ordinal, "cuFuncGetAttribute")?);
+        }
+        let factors = [multiprocessors, threads, largest];
+        Ok(factors
+            .map(|factor| factor.max(0) as usize)
+            .iter()
+            .product())
+    }
+}
+
+impl Drop for Modules {
+    fn drop(&mut self) {
+        for &module in &self.raw {
+            // SAFETY: every stream holds the device, so no kernel of the module is running or queued, and the device has
+            // made its context current. A failure leaves nothing to do.
+            let _ = unsafe { result::module::unload(module) };
+        }
     }
 }
 
@@ -289,11 +350,6 @@ impl Drop for Device {
     fn drop(&mut self) {
         if self.bind().is_err() {
             return;
-        }
-        for &module in &self.modules {
-            // SAFETY: every stream holds the device, so no kernel of the module is running or queued.
-            // A failure leaves nothing to do.
-            let _ = unsafe { result::module::unload(module) };
         }
         self.staging.clear();
         self.pool.destroy();

@@ -20,7 +20,7 @@ mod stream;
 mod timer;
 
 pub use buffer::{Buffer, Plain};
-pub use device::{Device, DeviceInfo, device, devices, free_memory};
+pub use device::{Device, DeviceInfo, device, devices, driver_version, free_memory};
 pub use error::GpuError;
 pub use event::Event;
 pub use launch::{Argument, Grid};

@@ -82,24 +82,35 @@ impl Stream {
         // The driver has no empty allocations.
         let size = bytes.max(1);
         let taken = pool.allocate(size, self.raw).or_else(|_| {
-            // Memory that other streams have freed is theirs until they come to that place in their queues.
-            for stream in self.device.streams().iter() {
-                // SAFETY: no stream is closed while its list is locked.
-                unsafe { result::stream::synchronize(*stream) }
-                    .named(self.device.ordinal(), "cuStreamSynchronize")?;
-            }
-            pool.trim()?;
+            self.reclaim()?;
             pool.allocate(size, self.raw)
         });
         taken.inspect_err(|_| pool.release(bytes))
     }
 
-    /// Frees memory that [`Stream::take`] gave. Failures leave nothing to do.
-    pub(crate) fn give_back(&self, address: sys::CUdeviceptr, bytes: usize) {
+    /// Gives the driver back what no buffer uses. Memory that other streams have freed is theirs until they come to that
+    /// place in their queues.
+    fn reclaim(&self) -> Result<(), GpuError> {
+        for stream in self.device.streams().iter() {
+            // SAFETY: no stream is closed while its list is locked.
+            unsafe { result::stream::synchronize(*stream) }
+                .named(self.device.ordinal(), "cuStreamSynchronize")?;
+        }
+        self.device.pool().trim()
+    }
+
+    /// Whether other streams read this one's buffers.
+    pub(crate) fn is_resident(&self) -> bool {
+        self.resident
+    }
+
+    /// Frees memory that [`Stream::take`] gave, after what the device's other streams do with it where it is `shared`.
+    /// Failures leave nothing to do.
+    pub(crate) fn give_back(&self, address: sys::CUdeviceptr, bytes: usize, shared: bool) {
         if self.device.bind().is_err() {
             return;
         }
-        if self.resident && self.join().is_err() {
+        if shared && self.join().is_err() {
             // Memory that another stream may still read is not freed.
             return;
         }
@@ -247,17 +258,25 @@ impl Stream {
         let function = self.device.kernel(kernel, grid.shared)?;
         let mut pointers: Vec<_> = arguments.iter().map(Argument::pointer).collect();
         let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
-        // SAFETY: the caller answers for the arguments; the driver copies them before it returns.
-        let launched = unsafe {
-            result::launch_kernel(
-                function.0,
-                blocks,
-                threads,
-                grid.shared,
-                self.raw,
-                &mut pointers,
-            )
+        let mut queue = || {
+            // SAFETY: the caller answers for the arguments; the driver copies them before it returns.
+            unsafe {
+                result::launch_kernel(
+                    function.0,
+                    blocks,
+                    threads,
+                    grid.shared,
+                    self.raw,
+                    &mut pointers,
+                )
+            }
         };
+        let mut launched = queue();
+        if matches!(&launched, Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
+            // The kernel's stack takes more memory than the driver has left, which the pool may hold unused.
+            self.reclaim()?;
+            launched = queue();
+        }
         launched.named(self.device.ordinal(), kernel)
     }
 }
@@ -265,9 +284,10 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
-            self.device.streams().retain(|&raw| raw != self.raw);
             // SAFETY: every buffer holds its stream, so nothing refers to it any more. A failure leaves nothing to do.
             let _ = unsafe { result::stream::synchronize(self.raw) };
+            // Until its work is done the stream is one that others wait for before they free what it reads.
+            self.device.streams().retain(|&raw| raw != self.raw);
             // SAFETY: as above.
             let _ = unsafe { result::stream::destroy(self.raw) };
         }

@@ -192,7 +192,7 @@ impl CudaBackend {
         // An encoded point and a point in memory form both have two coordinates of as many bytes.
         let each = G::UNCOMPRESSED_BYTES;
         for (piece, bytes) in points.bytes().chunks(DECODED * each).enumerate() {
-            let encoded = self.stream.upload::<u8>(bytes).map_err(failure)?;
+            let encoded = self.stream.upload::<u8>(bytes).map_err(failure)?.scratch();
             let (first, count) = (piece * DECODED, bytes.len() / each);
             let (places, to) = match by_class {
                 Some(class) => (Argument::at(class.places, first), Argument::from(&words)),

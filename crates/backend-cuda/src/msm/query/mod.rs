@@ -126,7 +126,7 @@ impl<G: Group> Loaded<G> {
             count: part.bit_points(),
             first: part.field_slots.len(),
         };
-        let places = stream.alloc(points.len()).map_err(failure)?;
+        let places = stream.alloc(points.len()).map_err(failure)?.scratch();
         let variables = stream.alloc(clusters.count).map_err(failure)?;
         let words = [
             &part.bits,
@@ -136,7 +136,7 @@ impl<G: Group> Loaded<G> {
         ];
         let words: Vec<_> = words
             .into_iter()
-            .map(|words| upload(words))
+            .map(|words| upload(words).map(Buffer::scratch))
             .collect::<Result<_, _>>()?;
         let mut arguments: Vec<Argument<'_>> = words.iter().map(Argument::from).collect();
         let numbers = [part.bits.len(), part.first_word, part.inputs];
