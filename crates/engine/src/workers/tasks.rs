@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
-use cuzk_curve::Fr;
 use cuzk_groth16::{Computed, Groth16Error};
 use cuzk_params::Parameters;
 use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses, by_synthesis};
@@ -211,26 +210,20 @@ fn witness(
     let known = *lock(&loaded.standing);
     let mut witnesses = Witnesses::new(loaded.pce.r1cs(), known);
     let packed = match refuted {
-        None => witnesses.make(job, partition).map_err(|e| e.to_string())?,
+        None => witnesses.make(job, partition).map_err(|e| e.to_string()),
         Some(message) => {
             let again = witnesses.again(job, partition);
-            again.map_err(|e| e.to_string())?.ok_or(message)?
+            again
+                .map_err(|e| e.to_string())
+                .and_then(|packed| packed.ok_or(message))
         }
     };
+    // A direct way can be refused, and the job be wrong besides.
     learn(loaded, witnesses.standing());
-    check_statement(job, partition, packed.inputs())?;
     Ok(MadeWitness {
-        packed: Arc::new(packed),
+        packed: Arc::new(packed?),
         direct: witnesses.counts().direct > 0,
     })
-}
-
-fn check_statement(job: &dyn Job, partition: usize, inputs: &[Fr]) -> Result<(), String> {
-    let public = job.public_inputs(partition).map_err(|e| e.to_string())?;
-    if inputs.get(1..) != Some(&public[..]) {
-        return Err("the circuit's public inputs are not those of the statement".to_owned());
-    }
-    Ok(())
 }
 
 /// The witness of a partition with its products, by full synthesis: it satisfies every constraint.
@@ -242,7 +235,6 @@ fn synthesis(
 ) -> Result<MadeWitness, String> {
     let made = by_synthesis(job, partition, stop).map_err(|e| e.to_string())?;
     loaded.check(made.shape())?;
-    check_statement(job, partition, made.inputs())?;
     let outline = loaded.outline.get_or_init(|| made.outline());
     let packed = made.pack(outline).map_err(|e| e.to_string())?;
     Ok(MadeWitness {

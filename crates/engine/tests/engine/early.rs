@@ -332,7 +332,10 @@ fn wrong_jobs_and_wrong_keys_fail_and_say_why() {
     let mut job = ToyJob::new("toy-chain", [1, 2]);
     job.misstates = Some(0);
     let failed = failure(outcome(&submit(&engine, &job)));
-    assert!(failed.message.contains("public inputs"), "{failed}");
+    assert!(
+        failed.message.contains("public input 0 of partition 0"),
+        "{failed}"
+    );
     let mut job = ToyJob::new("toy-chain", [1, 2]);
     job.panics = Some(1);
     let failed = failure(outcome(&submit(&engine, &job)));
