@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cuzk_curve::{Bytes, Fr};
 use cuzk_pce::{FileFault, Pce, PceError};
-use cuzk_r1cs::Assignment;
+use cuzk_r1cs::{Assignment, Column, Matrix, R1csError, Term};
 use ff::Field;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -55,15 +55,16 @@ fn open(data: Vec<u8>) {
     }
 }
 
-/// All ways of evaluating agree.
+/// All ways of evaluating agree with one another, and with the rows as they are written.
 fn evaluate(pce: &Pce) {
     let shape = pce.r1cs().shape;
     if shape.inputs + shape.aux > LARGEST || shape.constraints > LARGEST {
         return;
     }
-    let mut assignment = Assignment::default();
-    assignment.inputs.resize(shape.inputs, Fr::ONE);
-    (0..shape.aux).for_each(|j| assignment.push_aux(Fr::from(j as u64 % 3)));
+    let inputs = vec![Fr::ONE; shape.inputs];
+    let aux: Vec<Fr> = (0..shape.aux).map(|j| Fr::from(j as u64 % 3)).collect();
+    let values = [inputs.clone(), aux.clone()].concat();
+    let assignment = Assignment::new(inputs, aux);
     let Ok(witness) = pce.pack(assignment) else {
         return;
     };
@@ -73,12 +74,39 @@ fn evaluate(pce: &Pce) {
     match (&single, &parallel) {
         (Ok(single), Ok(parallel)) => {
             assert!(single == parallel);
+            let products = [&single.a, &single.b, &single.c];
+            // Term by term takes longer, and a circuit may have far more terms than its file has bytes.
+            let few = pce.terms() <= LARGEST as u64;
+            for (matrix, found) in Matrix::ALL.into_iter().zip(products).filter(|_| few) {
+                assert!(*found == naive(pce, matrix, &values), "{matrix:?}");
+            }
             let row = |i: usize| single.a[i] * single.b[i] == single.c[i];
             assert_eq!(checked.is_ok(), (0..shape.constraints).all(row));
         }
         (Err(_), Err(_)) => {}
         _ => panic!("one thread: {:?}, many: {:?}", single.err(), parallel.err()),
     }
+}
+
+/// The rows of a matrix times the values of inputs and aux, term by term.
+fn naive(pce: &Pce, matrix: Matrix, values: &[Fr]) -> Vec<Fr> {
+    let r1cs = pce.r1cs();
+    let value = |column| match column {
+        Column::Dense(input) => values[input as usize],
+        Column::Sparse(aux) => values[r1cs.shape.inputs + aux as usize],
+    };
+    let mut rows = Vec::with_capacity(r1cs.shape.constraints);
+    let walked = r1cs
+        .matrices
+        .for_each_row(matrix, 0..r1cs.shape.constraints, |row| {
+            let terms = row.iter().map(|term: &Term| {
+                r1cs.coefficients[term.coefficient as usize] * value(term.column)
+            });
+            rows.push(terms.sum());
+            Ok::<_, R1csError>(())
+        });
+    walked.expect("what was evaluated can be walked");
+    rows
 }
 
 /// The file with right checksums, if it is long enough to have any.

@@ -11,7 +11,7 @@ pub const RUN: &str = "cargo run --release --bin cuzk -- demo";
 /// README's second command: all tests.
 pub const TEST: &str = "cargo test --release --workspace";
 
-/// The whole of `.ci/run` below its comment: CI and `validate` are one list.
+/// The last line of `.ci/run`: CI and `validate` are one list.
 pub const CI: &str = "exec cargo xtask validate";
 
 /// The root of the workspace.

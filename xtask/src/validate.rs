@@ -1,5 +1,6 @@
 //! `validate`: what CI runs, one step after the other, stopping at the first that fails.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -63,13 +64,14 @@ impl Tally {
 pub fn run() -> Result<ExitCode> {
     let mut tally = Tally::default();
     let mut timings = Vec::new();
+    let mut notes = BTreeSet::new();
     let mut failed = None;
     for &(name, line) in STEPS {
         println!("\n$ {line}");
         let before = tally;
         let start = Instant::now();
-        let success =
-            run_step(commands::parse(line)?, &mut tally).with_context(|| format!("step {name}"))?;
+        let success = run_step(commands::parse(line)?, &mut tally, &mut notes)
+            .with_context(|| format!("step {name}"))?;
         tally.close_step(before, success);
         timings.push((name, start.elapsed(), success));
         if !success {
@@ -78,6 +80,9 @@ pub fn run() -> Result<ExitCode> {
         }
     }
     print_timings(&timings);
+    for note in &notes {
+        println!("{note}");
+    }
     if let Some((name, line)) = failed {
         println!("step {name} failed; run it alone with: {line}");
     }
@@ -88,7 +93,7 @@ pub fn run() -> Result<ExitCode> {
     })
 }
 
-fn run_step(mut command: Command, tally: &mut Tally) -> Result<bool> {
+fn run_step(mut command: Command, tally: &mut Tally, notes: &mut BTreeSet<String>) -> Result<bool> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -99,9 +104,15 @@ fn run_step(mut command: Command, tally: &mut Tally) -> Result<bool> {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         tally.add_line(&line);
+        notes.extend(not_tested(&line));
         writeln!(stdout, "{line}")?;
     }
     Ok(child.wait()?.success())
+}
+
+/// What a test says that it left out, said again at the end. The harness may have begun the line.
+fn not_tested(line: &str) -> Option<String> {
+    line.find("not tested: ").map(|at| line[at..].to_owned())
 }
 
 fn print_timings(timings: &[(&str, Duration, bool)]) {
@@ -131,6 +142,16 @@ mod tests {
                 failed: 2
             }
         );
+    }
+
+    #[test]
+    fn what_is_left_out_is_found() {
+        let line = "test vectors ... not tested: points, since";
+        assert_eq!(
+            not_tested(line).as_deref(),
+            Some("not tested: points, since")
+        );
+        assert_eq!(not_tested("test result: ok. 12 passed"), None);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use ff::Field;
 
 use crate::{fixed_base, msm, ntt};
 
-/// The CPU as a backend, on the threads of the current rayon pool. Vectors are plain vectors, points stay encoded.
+/// The CPU as a backend, on the threads of the rayon pool that its caller is in: the global one where a `Prover` is the caller,
+/// since it works on threads of its own. Vectors are plain vectors, points stay encoded.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct CpuBackend;
 

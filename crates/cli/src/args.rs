@@ -18,7 +18,7 @@ Exit codes:
   1  the system failed (a file, memory, a thread)
   2  the command line is wrong
   3  an input is wrong (a payload, key, PCE or proof file)
-  4  a proof or a witness does not hold; a daemon's job failed or was cancelled
+  4  a proof or a witness does not hold, or is of another statement; a daemon's job failed or was cancelled
   5  a key is missing
   6  a GPU that was asked for cannot be used
   7  no daemon answers, it does not take the call, or a job has not ended within --timeout

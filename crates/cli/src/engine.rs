@@ -1,20 +1,20 @@
 //! The engine of the daemon: its devices are chosen here.
 
-use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use cuzk_backend::Backend;
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_backend_cuda::CudaBackend;
-use cuzk_daemon::config::EngineConfig;
+use cuzk_daemon::config::{EngineConfig, USUAL_IN_FLIGHT};
 use cuzk_daemon::{EngineProving, Proving};
 use cuzk_engine::{Config, Device, Engine, Files, PciBusId};
 use cuzk_params::KeyStore;
 use cuzk_pce::Cache;
 
 use crate::backend::{self, BackendChoice};
-use crate::footprints;
+use crate::{footprints, memory};
 
 /// Proofs that overlap on a GPU unless the configuration says otherwise: what two leave idle, a third takes. Where memory
 /// is short the scheduler admits fewer.
@@ -24,6 +24,10 @@ const LANES_OF_PROCESSOR: usize = 2;
 /// Witnesses at a time for each GPU, once there are many, unless the configuration says otherwise: of the smallest circuits a
 /// GPU proves a hundred a second.
 const WITNESSES_OF_DEVICE: usize = 2;
+/// The part of the host's memory that is kept for critical jobs, which must not wait for the memory of large ones: one in so
+/// many bytes, and at most so many. It holds several WinningPoSts of 32 GiB, whose circuit has 375,210 constraints.
+const CRITICAL_SHARE: u64 = 16;
+const CRITICAL_BYTES: u64 = 1 << 30;
 /// Memory that is left to others unless the configuration says otherwise.
 const MARGIN_BYTES: u64 = 1 << 30;
 
@@ -39,6 +43,8 @@ pub fn choice(given: Option<&BackendChoice>, file: &EngineConfig) -> BackendChoi
 /// An engine on the devices of a choice, of each at most `device_memory` bytes, within the limits of a configuration, with
 /// keys and compiled circuits from these folders.
 ///
+/// Returns it with the jobs that it should have at a time for all of it to be busy.
+///
 /// Errors: a device that was asked for cannot be used, limits that allow nothing.
 pub fn start(
     choice: &BackendChoice,
@@ -46,7 +52,7 @@ pub fn start(
     wanted: &EngineConfig,
     keys: KeyStore,
     circuits: Cache,
-) -> anyhow::Result<Arc<dyn Proving>> {
+) -> anyhow::Result<(Arc<dyn Proving>, usize)> {
     let (found, remark) = backend::ordinals(choice)?;
     tracing::info!("{remark}");
     let on_gpus = wanted.lanes.unwrap_or(LANES);
@@ -63,17 +69,33 @@ pub fn start(
     let budget = host_budget(wanted)?;
     let mut config = Config::default();
     config.scheduler.lanes = u32::try_from(lanes).context("gpus.gpu_workers_per_device")?;
-    config.scheduler.host_memory.0 = budget;
+    // Where the processor is the device, what its proofs take comes from the same memory.
+    let of_processor = match on_processor {
+        true => budget / 3 * 2,
+        false => 0,
+    };
+    let of_host = budget - of_processor;
+    config.scheduler.host_memory.0 = of_host;
+    config.scheduler.critical_host_memory.0 = (of_host / CRITICAL_SHARE).min(CRITICAL_BYTES);
     let usual = config.scheduler.witness_slots;
     let usual = usual.max(WITNESSES_OF_DEVICE * ordinals.len());
     config.scheduler.witness_slots = wanted.witnesses.unwrap_or(usual);
+    let in_flight = in_flight(ordinals.len().max(1), lanes, config.scheduler.witness_slots);
     let files = Files::new(keys, circuits);
     if on_processor {
-        let processor = vec![processor(lanes, budget)];
-        return proving(config, processor, vec![0], files);
+        // It cannot be lost, and with few cores a large partition takes far longer than a GPU may.
+        (config.stall_after, config.load_stall_after) = (Duration::MAX, Duration::MAX);
+        let processor = vec![processor(lanes, of_processor)];
+        return Ok((proving(config, processor, vec![0], files)?, in_flight));
     }
     config.footprint = footprints::on_gpus(&devices);
-    proving(config, devices, ordinals, files)
+    Ok((proving(config, devices, ordinals, files)?, in_flight))
+}
+
+/// Jobs that keep so many devices busy where each has one partition: one on each lane, one with its witness made for each
+/// lane, and those whose witnesses are being made.
+fn in_flight(devices: usize, lanes: usize, witness_slots: usize) -> usize {
+    (2 * devices * lanes + witness_slots).max(USUAL_IN_FLIGHT)
 }
 
 fn proving<B: Backend + Clone>(
@@ -145,8 +167,8 @@ fn part(
     Ok(Device::new(name, place, bytes as u64, loader, lanes?))
 }
 
-/// The processor as a device. What its proofs take comes from the host's memory, so that it may have as much again as
-/// witnesses and keys have.
+/// The processor as a device, with the part of the host's memory that its proofs may take: two thirds, since keys, matrices
+/// and vectors of a proof take about twice what compiled circuits and witnesses do.
 fn processor(lanes: usize, memory_bytes: u64) -> Device<CpuBackend> {
     // No device of the bus has this number: there are 32 on one.
     let place = PciBusId {
@@ -164,25 +186,17 @@ fn processor(lanes: usize, memory_bytes: u64) -> Device<CpuBackend> {
     )
 }
 
-/// The configured budget, or what the system has to spare.
+/// The configured budget, or what the system and this process's control groups have to spare.
 fn host_budget(wanted: &EngineConfig) -> anyhow::Result<u64> {
     if let Some(budget) = wanted.total_budget {
         return Ok(budget.0);
     }
-    let text = fs::read_to_string("/proc/meminfo").context("/proc/meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    let number: u64 = number
-        .context("/proc/meminfo: no MemAvailable")?
-        .trim()
-        .parse()?;
+    let available = memory::available()?;
     let margin = wanted.safety_margin.map_or(MARGIN_BYTES, |margin| margin.0);
-    let spare = (number << 10).saturating_sub(margin);
+    let spare = available.saturating_sub(margin);
     anyhow::ensure!(
         spare > 0,
-        "memory.safety_margin leaves nothing of {number} kB"
+        "memory.safety_margin leaves nothing of {available} bytes"
     );
     Ok(spare)
 }
@@ -190,6 +204,14 @@ fn host_budget(wanted: &EngineConfig) -> anyhow::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_devices_have_more_jobs() {
+        assert_eq!(in_flight(1, 2, 4), 16);
+        assert_eq!(in_flight(1, 3, 10), 16);
+        assert_eq!(in_flight(2, 3, 5), 17);
+        assert_eq!(in_flight(8, 3, 16), 64);
+    }
 
     #[test]
     fn the_command_line_comes_before_the_file() {

@@ -98,10 +98,10 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             _ => NO_DAEMON,
         });
     }
-    if let Some(ProofApiError::R1cs(error)) = cause.downcast_ref() {
-        return Some(r1cs_code(error));
+    if let Some(error) = cause.downcast_ref::<ProofApiError>() {
+        return Some(proof_api_code(error));
     }
-    let input = cause.is::<ProofApiError>() || cause.is::<ProofError>() || cause.is::<SynthError>();
+    let input = cause.is::<ProofError>() || cause.is::<SynthError>();
     input.then_some(INPUT)
 }
 
@@ -120,6 +120,14 @@ fn groth16_code(error: &Groth16Error) -> u8 {
         Groth16Error::Params(error) => params_code(error),
         Groth16Error::Invalid { .. } => INVALID,
         Groth16Error::Backend(_) | Groth16Error::Thread(_) | Groth16Error::Cancelled => SYSTEM,
+        _ => INPUT,
+    }
+}
+
+fn proof_api_code(error: &ProofApiError) -> u8 {
+    match error {
+        ProofApiError::R1cs(error) => r1cs_code(error),
+        ProofApiError::Statement { .. } => INVALID,
         _ => INPUT,
     }
 }

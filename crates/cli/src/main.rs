@@ -12,6 +12,7 @@ mod failure;
 mod footprints;
 mod job;
 mod keys;
+mod memory;
 mod places;
 mod standing;
 mod table;

@@ -16,13 +16,24 @@ pub fn witnesses<'a>(pce: &'a Pce, cache: &Cache) -> anyhow::Result<Witnesses<'a
     Ok(Witnesses::new(pce.r1cs(), standing))
 }
 
-/// Keeps what is known by now, where it is not what the cache knows.
-pub fn keep(witnesses: &Witnesses<'_>, pce: &Pce, cache: &Cache) -> anyhow::Result<()> {
-    let (known, standing) = (cache.note(pce.hash, &direct_topic())?, witnesses.standing());
-    if known.map_or(Standing::Unknown, |note| Standing::named(note.trim())) != standing {
-        cache.put_note(pce.hash, &direct_topic(), &format!("{}\n", standing.name()))?;
+/// Keeps what was learnt, where the cache does not know it, and returns what the cache knows then. What was refused stays so.
+pub fn keep(witnesses: &Witnesses<'_>, pce: &Pce, cache: &Cache) -> anyhow::Result<Standing> {
+    keep_standing(witnesses.standing(), pce, cache)
+}
+
+fn keep_standing(learnt: Standing, pce: &Pce, cache: &Cache) -> anyhow::Result<Standing> {
+    let note = cache.note(pce.hash, &direct_topic())?;
+    let known = note.map_or(Standing::Unknown, |note| Standing::named(note.trim()));
+    if known == Standing::Refused || learnt == Standing::Unknown || learnt == known {
+        return Ok(known);
     }
-    Ok(())
+    put(learnt, pce, cache)?;
+    Ok(learnt)
+}
+
+fn put(standing: Standing, pce: &Pce, cache: &Cache) -> anyhow::Result<()> {
+    let text = format!("{}\n", standing.name());
+    Ok(cache.put_note(pce.hash, &direct_topic(), &text)?)
 }
 
 /// Constraints that are held against random instances before direct witnesses of a circuit are used.
@@ -78,6 +89,42 @@ pub fn validate(
         }
         Ok::<_, anyhow::Error>(())
     })?;
-    keep(&witnesses, pce, cache)?;
-    Ok(witnesses.standing())
+    let found = witnesses.standing();
+    if again && found != Standing::Unknown {
+        // Whatever was known before.
+        put(found, pce, cache)?;
+        return Ok(found);
+    }
+    keep_standing(found, pce, cache)
+}
+
+#[cfg(test)]
+mod tests {
+    use cuzk_testing::circuits::Cubic;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_gives_way_only_to_what_is_learnt() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path());
+        let pce = Pce::record(Cubic { x: None }).unwrap();
+        let note = || cache.note(pce.hash, &direct_topic()).unwrap();
+        let (unknown, validated) = (Standing::Unknown, Standing::Validated);
+        let refused = Standing::Refused;
+        for (learnt, kept) in [
+            (unknown, unknown),
+            (validated, validated),
+            (unknown, validated),
+            (refused, refused),
+            (validated, refused),
+            (unknown, refused),
+        ] {
+            let known = keep_standing(learnt, &pce, &cache).unwrap();
+            assert_eq!(known, kept, "{learnt:?}");
+            let text = note().unwrap_or_default();
+            assert_eq!(Standing::named(text.trim()), kept, "{learnt:?}");
+            assert_eq!(text.is_empty(), kept == unknown);
+        }
+    }
 }

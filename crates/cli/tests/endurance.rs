@@ -195,7 +195,15 @@ fn kills_lose_no_accepted_job_and_mix_up_none() {
                 job_id: job_id.clone(),
                 timeout_ms: 600_000,
             };
-            let answer = client.await_proof(wait).await.unwrap().into_inner();
+            let mut answer = client.await_proof(wait).await.unwrap().into_inner();
+            if answer.status() == Status::Failed {
+                // One that ran at three kills is given up, and runs again for who submits it again.
+                assert!(answer.error_message.contains("3 times"), "{answer:?}");
+                let submit = Some(request(*number));
+                let again = client.prove(ProveRequest { submit }).await.unwrap();
+                answer = again.into_inner().result.unwrap();
+                assert_eq!(answer.job_id, *job_id);
+            }
             verifier.check(&answer, &request(*number));
         }
     });

@@ -12,6 +12,7 @@ mod pages;
 pub mod parallel;
 pub mod simd;
 pub mod subgroup;
+mod wiped;
 
 pub use blstrs::{
     Bls12, G1Affine, G1Projective, G2Affine, G2Prepared, G2Projective, Gt, Scalar as Fr,
@@ -21,3 +22,4 @@ pub use field::{Fq, Fq2};
 pub use fr::{montgomery_limbs, zeros};
 pub use group::{G1, G2, Group};
 pub use pages::{large_pages, room_on_large_pages, zero_words};
+pub use wiped::{Wipe, Wiped};

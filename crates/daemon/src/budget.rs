@@ -12,6 +12,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use tonic::Status;
 use tower::{Layer, Service};
 
+use crate::listener::Heard;
+
 /// Bytes that requests may take together.
 #[derive(Debug)]
 pub struct Budget {
@@ -92,6 +94,9 @@ where
             budget: Arc::clone(&self.budget),
             bytes: AtomicU64::new(0),
         });
+        if let Some(heard) = request.extensions().get::<Heard>() {
+            heard.note();
+        }
         request.extensions_mut().insert(Arc::clone(&taken));
         self.inner
             .call(request.map(|inner| tonic::body::Body::new(Metered::new(inner, taken))))

@@ -9,6 +9,7 @@ use cuzk_engine::{CircuitStatus, Engine, JobHandle, JobState, Outcome, Status, S
 use cuzk_proof_api::by_wire_kind;
 use cuzk_queue::{JobId, Timings};
 
+use crate::loading;
 use crate::proving::{
     DeviceStatus, Done, Ended, Evicted, JobProgress, KeyStatus, LaneWork, Preloaded, Proving,
     ProvingStatus, Refused, Work,
@@ -19,12 +20,14 @@ use crate::stages::Stages;
 const LOAD_LIMIT: Duration = Duration::from_secs(1800);
 /// How long memory may take to be given back.
 const EVICT_LIMIT: Duration = Duration::from_secs(10);
+/// How often the engine is told anew what to load while it does not.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// How often the engine is asked whether it is done.
 const POLL: Duration = Duration::from_millis(20);
 
 /// An [`Engine`] as the daemon takes it.
 pub struct EngineProving<B: Backend + Clone> {
-    engine: Engine<B>,
+    engine: Arc<Engine<B>>,
     /// The numbers under which people know the devices.
     ordinals: Vec<u32>,
     running: Arc<Running>,
@@ -37,7 +40,7 @@ impl<B: Backend + Clone> EngineProving<B> {
     /// This engine, with the numbers under which people know its devices, in the order of the engine's.
     pub fn new(engine: Engine<B>, ordinals: Vec<u32>) -> Self {
         Self {
-            engine,
+            engine: Arc::new(engine),
             ordinals,
             running: Arc::default(),
         }
@@ -47,31 +50,35 @@ impl<B: Backend + Clone> EngineProving<B> {
         self.ordinals.get(device).copied().unwrap_or(device as u32)
     }
 
-    fn circuit(&self, name: &str) -> Option<CircuitStatus> {
-        let circuits = self.engine.status().circuits;
-        circuits.into_iter().find(|circuit| *circuit.name == *name)
+    /// The engine's state, waited for where that holds nobody up.
+    async fn snapshot(&self) -> Result<Status, String> {
+        let engine = Arc::clone(&self.engine);
+        let status = tokio::task::spawn_blocking(move || engine.status());
+        status.await.map_err(|error| error.to_string())
     }
 
-    /// Waits until a circuit is in a state.
-    fn wait_for<T>(
+    /// Waits until the engine is in a state.
+    ///
+    /// Errors: it is not by then.
+    async fn wait_for<T>(
         &self,
-        name: &str,
         limit: Duration,
-        reached: impl Fn(Option<&CircuitStatus>) -> Option<T>,
-    ) -> Option<T> {
+        mut reached: impl FnMut(&Status) -> Option<T>,
+    ) -> Result<T, String> {
         let start = Instant::now();
         loop {
-            if let Some(state) = reached(self.circuit(name).as_ref()) {
-                return Some(state);
+            if let Some(state) = reached(&self.snapshot().await?) {
+                return Ok(state);
             }
             if start.elapsed() > limit {
-                return None;
+                return Err(format!("not after {} s", limit.as_secs()));
             }
-            std::thread::sleep(POLL);
+            tokio::time::sleep(POLL).await;
         }
     }
 }
 
+#[tonic::async_trait]
 impl<B: Backend + Clone> Proving for EngineProving<B> {
     fn start(&self, work: Work, done: Done) -> Result<(), Refused> {
         let proof_type = by_wire_kind(work.kind).map_err(refused)?;
@@ -141,43 +148,46 @@ impl<B: Backend + Clone> Proving for EngineProving<B> {
         }
     }
 
-    fn preload(&self, circuit: &str) -> Result<Preloaded, String> {
+    async fn preload(&self, circuit: &str) -> Result<Preloaded, String> {
         let start = Instant::now();
-        let already = self.circuit(circuit).as_ref().is_some_and(is_loaded);
+        let before = self.snapshot().await?;
+        let already = loading::is_everywhere(&before, circuit);
         if !already {
             self.engine.preload(circuit);
+            let mut asked = Instant::now();
+            let loaded = self.wait_for(LOAD_LIMIT, |status| {
+                let end = loading::end(&before, status, circuit);
+                if end.is_none() && asked.elapsed() > ASK_AGAIN {
+                    // A device that was busy or had no room may have some by now.
+                    self.engine.preload(circuit);
+                    asked = Instant::now();
+                }
+                end
+            });
+            loaded.await??;
         }
-        let loaded = self.wait_for(circuit, LOAD_LIMIT, |found| {
-            let found = found.filter(|found| !found.preparing)?;
-            match &found.error {
-                Some(error) => Some(Err(error.clone())),
-                None => is_loaded(found).then_some(Ok(())),
-            }
-        });
-        loaded.unwrap_or_else(|| Err("it takes too long, or there is no room".to_owned()))?;
         let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Preloaded { already, ms })
     }
 
-    fn evict(&self, circuit: &str) -> Result<Evicted, String> {
-        let before = self.circuit(circuit).filter(is_loaded);
-        let Some(before) = before else {
+    async fn evict(&self, circuit: &str) -> Result<Evicted, String> {
+        let status = self.snapshot().await?;
+        let Some(before) = loading::find(&status, circuit).filter(|found| is_loaded(found)) else {
             return Ok(Evicted {
                 was_loaded: false,
                 bytes: 0,
             });
         };
         self.engine.evict(circuit);
-        let gone = self.wait_for(circuit, EVICT_LIMIT, |found| {
-            (!found.is_some_and(is_loaded)).then_some(())
+        let gone = self.wait_for(EVICT_LIMIT, |status| {
+            (!loading::find(status, circuit).is_some_and(is_loaded)).then_some(())
         });
-        match gone {
-            Some(()) => Ok(Evicted {
-                was_loaded: true,
-                bytes: bytes(&before),
-            }),
-            None => Err(format!("{circuit} is in use")),
-        }
+        let in_use = |found| format!("{circuit} is in use: {found}");
+        gone.await.map_err(in_use)?;
+        Ok(Evicted {
+            was_loaded: true,
+            bytes: bytes(before),
+        })
     }
 }
 

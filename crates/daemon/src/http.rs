@@ -91,7 +91,8 @@ async fn metrics(jobs: &Arc<Jobs>) -> Response<Full<Bytes>> {
     }
 }
 
-/// Whether a job would be taken and could run.
+/// Whether the daemon serves and a device is in service. A queue or a disk that is full is not seen: it empties by itself,
+/// and the metrics say how full they are.
 async fn health(jobs: &Arc<Jobs>) -> Response<Full<Bytes>> {
     let in_service = jobs
         .blocking(|jobs| jobs.proving().status().in_service())

@@ -24,6 +24,8 @@ use crate::validate::validate;
 
 /// How often waiting jobs are looked at when nothing says that one could start.
 const TICK: Duration = Duration::from_secs(1);
+/// How often whoever waits for a job looks at it when nobody says that it ended.
+const LOOK: Duration = Duration::from_secs(5);
 /// How often finished jobs are swept.
 const SWEEP: Duration = Duration::from_secs(10);
 
@@ -51,7 +53,7 @@ pub struct Jobs {
     /// A job may have become ready, or a place free.
     wake: Notify,
     /// Requests that are decoded at a time.
-    decoding: Semaphore,
+    decoding: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
 }
 
@@ -59,6 +61,7 @@ pub struct Jobs {
 #[derive(Clone)]
 struct Started {
     id: JobId,
+    attempt: u32,
     priority: u8,
 }
 
@@ -75,7 +78,7 @@ impl Jobs {
             next_ticket: AtomicU64::new(1),
             waiters: Mutex::default(),
             wake: Notify::new(),
-            decoding: Semaphore::new(2 * cores),
+            decoding: Arc::new(Semaphore::new(2 * cores)),
             phase: watch::Sender::new(Phase::Serving),
         })
     }
@@ -100,15 +103,29 @@ impl Jobs {
         *self.phase.borrow()
     }
 
-    /// Takes a job: when this returns it is on disk, or there was one already.
-    pub async fn submit(self: &Arc<Self>, submit: SubmitProofRequest) -> Result<Job, Refusal> {
+    /// Takes a job: when this returns it is on disk, or there was one already. `held` is what the request's bytes take of
+    /// memory, given back with them.
+    pub async fn submit(
+        self: &Arc<Self>,
+        submit: SubmitProofRequest,
+        held: impl Send + 'static,
+    ) -> Result<Job, Refusal> {
         if self.phase() != Phase::Serving {
             return Err(Refusal::unavailable("the daemon is ending"));
         }
-        let permit = self.decoding.acquire().await;
+        let permit = Arc::clone(&self.decoding).acquire_owned().await;
         let permit = permit.map_err(|error| Refusal::internal(error.to_string()))?;
-        let (job, how) = self.blocking(move |jobs| jobs.accept(submit)).await??;
-        drop(permit);
+        // A caller that goes away drops what would come after this call, but not what is done in it.
+        self.blocking(move |jobs| {
+            let taken = jobs.take(submit);
+            drop((permit, held));
+            taken
+        })
+        .await?
+    }
+
+    fn take(&self, submit: SubmitProofRequest) -> Result<Job, Refusal> {
+        let (job, how) = self.accept(submit)?;
         let result = match how {
             Submitted::New => "new",
             Submitted::Joined => "joined",
@@ -170,6 +187,7 @@ impl Jobs {
             let woken = async {
                 tokio::select! {
                     () = notified => true,
+                    () = tokio::time::sleep(LOOK) => true,
                     _ = phase.wait_for(|phase| *phase == Phase::Ending) => false,
                 }
             };
@@ -195,24 +213,27 @@ impl Jobs {
 
     /// Cancels a job. Says whether it ran.
     pub async fn cancel(self: &Arc<Self>, id: JobId) -> Result<bool, Refusal> {
-        let found = self
-            .blocking(move |jobs| jobs.queue.cancel(id, now_ms()))
-            .await??;
+        // All of it in one call, which goes on where the caller does not.
+        Ok(self.blocking(move |jobs| jobs.cancel_now(id)).await??)
+    }
+
+    fn cancel_now(&self, id: JobId) -> Result<bool, QueueError> {
+        let (job, found) = self.queue.cancel(id, now_ms())?;
         if found == Cancelled::Ended {
             return Ok(false);
         }
+        // The same job, submitted again since, is another attempt.
+        let is_it = |started: &Started| (started.id, started.attempt) == (id, job.attempt);
         let tickets: Vec<u64> = {
             let started = self.lock_started();
-            let of_job = started.iter().filter(|(_, started)| started.id == id);
+            let of_job = started.iter().filter(|(_, started)| is_it(started));
             of_job.map(|(ticket, _)| *ticket).collect()
         };
         for ticket in tickets {
             self.proving.cancel(ticket);
         }
         info!(job = %id, "cancelled");
-        if let Ok(job) = self.job(id).await {
-            self.metrics.count().add_ended(job.kind, "cancelled", 0, 0);
-        }
+        self.metrics.count().add_ended(job.kind, "cancelled", 0, 0);
         self.tell(id);
         Ok(found == Cancelled::Running)
     }
@@ -260,16 +281,34 @@ impl Jobs {
             let _ = timeout_at(tick, self.wake.notified()).await;
         }
         self.phase.send_replace(Phase::Ending);
+        if let Err(refusal) = self.blocking(|jobs| jobs.keep_started()).await {
+            error!(?refusal, "jobs cannot be given back");
+        }
+    }
+
+    /// Stops what was started and lets it wait for the next start.
+    fn keep_started(&self) {
         let left: Vec<(u64, Started)> = self.lock_started().drain().collect();
         for (ticket, started) in left {
             info!(job = %started.id, "is kept for the next start");
+            // First of all on disk: what runs when the process ends counts as what may have ended it.
+            self.release(started.id, started.attempt);
             self.proving.cancel(ticket);
         }
     }
 
+    /// Says what the queue set aside, to the log and to whoever waits for its job.
     fn report_quarantined(&self) {
         for found in self.queue.take_quarantined() {
             self.metrics.count().quarantined += 1;
+            if let Some(id) = found.job {
+                if let Ok(job) = self.queue.job(id)
+                    && matches!(job.state, State::Failed { .. })
+                {
+                    self.metrics.count().add_ended(job.kind, "failed", 0, 0);
+                }
+                self.tell(id);
+            }
             let job = found.job.map(|job| job.to_string());
             let file = found.file.map(|file| file.display().to_string());
             warn!(
@@ -296,7 +335,14 @@ impl Jobs {
         let Some(min_priority) = self.admissible() else {
             return Ok(false);
         };
-        match self.queue.claim(min_priority, now_ms())? {
+        if !self.proving.status().in_service() {
+            // Whatever was started now would be given back at once.
+            return Ok(false);
+        }
+        let claimed = self.queue.claim(min_priority, now_ms());
+        // A claim ends jobs whose payloads are damaged.
+        self.report_quarantined();
+        match claimed? {
             Some(claimed) => Ok(self.start(claimed)),
             None => Ok(false),
         }
@@ -322,6 +368,7 @@ impl Jobs {
         };
         let started = Started {
             id: job.id,
+            attempt: job.attempt,
             priority: job.priority,
         };
         self.lock_started().insert(ticket, started);
@@ -341,12 +388,16 @@ impl Jobs {
                 if !self.queue.job(job.id).is_ok_and(is_wanted) {
                     self.proving.cancel(ticket);
                 }
+                if self.phase() == Phase::Ending {
+                    // Claimed while the daemon still served, and not seen by who gave the others back.
+                    self.keep_started();
+                }
                 true
             }
             Err(refused) => {
                 warn!(job = %job.id, %refused, "waits on");
                 self.lock_started().remove(&ticket);
-                self.release(&job);
+                self.release(job.id, job.attempt);
                 false
             }
         }
@@ -362,13 +413,13 @@ impl Jobs {
                 self.finish(job, Outcome::Completed { proof, timings });
             }
             Ended::Failed { message } => self.finish(job, Outcome::Failed { message }),
-            // Whoever cancelled it has ended it, or wants it to run at the next start.
-            Ended::Cancelled => {}
+            // Whoever cancelled it has ended this attempt; should nobody have, it runs again.
+            Ended::Cancelled => self.release(job.id, job.attempt),
             Ended::Unavailable { reason } => {
                 let idle = !self.proving.status().in_service();
                 if idle || self.phase() != Phase::Serving {
                     warn!(job = %job.id, reason, "waits on");
-                    self.release(job);
+                    self.release(job.id, job.attempt);
                 } else {
                     let message = format!("unavailable: {reason}");
                     self.finish(job, Outcome::Failed { message });
@@ -379,11 +430,11 @@ impl Jobs {
         self.wake.notify_one();
     }
 
-    fn release(&self, job: &Job) {
-        match self.queue.release(job.id, job.attempt) {
+    fn release(&self, id: JobId, attempt: u32) {
+        match self.queue.release(id, attempt) {
             // It was cancelled in the meantime.
             Ok(()) | Err(QueueError::UnknownJob { .. }) => {}
-            Err(error) => error!(job = %job.id, %error, "cannot be given back"),
+            Err(error) => error!(job = %id, %error, "waits again, which the store does not take"),
         }
     }
 
@@ -407,7 +458,11 @@ impl Jobs {
             Ok(Finished::Unsaved { message }) => {
                 error!(job = %job.id, message, "the store does not take the result; it is kept in memory");
             }
-            Ok(Finished::Stale) => return,
+            Ok(Finished::Stale) => {
+                // Another has ended it, and may have told nobody.
+                self.tell(job.id);
+                return;
+            }
             Err(error) => error!(job = %job.id, %error, "the store does not take the result"),
         }
         self.metrics
@@ -433,6 +488,17 @@ impl Jobs {
 
     fn lock_started(&self) -> MutexGuard<'_, HashMap<u64, Started>> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something no longer than until the daemon ends.
+    pub async fn unless_ending<T>(&self, work: impl Future<Output = T>) -> Result<T, Refusal> {
+        let mut phase = self.phase.subscribe();
+        tokio::select! {
+            done = work => Ok(done),
+            _ = phase.wait_for(|phase| *phase == Phase::Ending) => {
+                Err(Refusal::unavailable("the daemon is ending"))
+            }
+        }
     }
 
     /// Runs what may wait for a disk or compute where that holds nobody up.

@@ -16,6 +16,7 @@ mod error;
 mod http;
 mod jobs;
 mod listener;
+mod loading;
 mod logging;
 mod metrics;
 mod page;

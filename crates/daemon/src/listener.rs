@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -18,16 +19,44 @@ use tonic::transport::server::Connected;
 use crate::DaemonError;
 use crate::address::Address;
 
-/// How long a caller may take to say its first byte.
-const FIRST_BYTE: Duration = Duration::from_secs(10);
+/// How long a caller may take to say who speaks: its first byte over HTTP, its preface over HTTP/2, its part of the TLS
+/// handshake.
+pub const GREETING: Duration = Duration::from_secs(10);
+/// How long a caller over TLS may take to its first request: nothing before it can be told from noise.
+const FIRST_REQUEST: Duration = Duration::from_secs(30);
+/// Bytes that every connection over HTTP/2 starts with.
+const PREFACE_BYTES: usize = 24;
 /// What a unix socket lets: its owner and its group call.
 const SOCKET_MODE: u32 = 0o660;
 
 /// A socket that listens.
 pub struct Listener {
     socket: Socket,
+    greeting: Greeting,
     /// Callers that may be connected.
     permits: Arc<Semaphore>,
+}
+
+/// What a caller has to say soon, so that one that says nothing does not keep others out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// A byte; the protocol has limits of its own for what follows.
+    Byte,
+    /// The preface of HTTP/2.
+    Preface,
+    /// Its first request.
+    Request,
+}
+
+/// Whether a request has come on a connection. The server hands it on with each request.
+#[derive(Clone, Debug, Default)]
+pub struct Heard(Arc<AtomicBool>);
+
+impl Heard {
+    /// Notes that a request has come.
+    pub fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 enum Socket {
@@ -51,7 +80,11 @@ impl Listener {
     /// Listens at an address, with at most `max_connections` callers at a time; more wait.
     ///
     /// Errors: [`DaemonError::Held`] with the process that listens there.
-    pub async fn bind(address: &Address, max_connections: usize) -> Result<Self, DaemonError> {
+    pub async fn bind(
+        address: &Address,
+        max_connections: usize,
+        greeting: Greeting,
+    ) -> Result<Self, DaemonError> {
         let socket = match address {
             Address::Tcp(tcp) => match TcpListener::bind(tcp).await {
                 Ok(listener) => Socket::Tcp(listener),
@@ -69,7 +102,11 @@ impl Listener {
             }
         };
         let permits = Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS)));
-        Ok(Self { socket, permits })
+        Ok(Self {
+            socket,
+            greeting,
+            permits,
+        })
     }
 
     /// Where it listens, with the port that the system chose for port 0.
@@ -97,11 +134,11 @@ impl Listener {
                 Io::Tcp(stream)
             }
         };
-        Ok(Connection {
-            io,
-            silence: Some(Box::pin(sleep(FIRST_BYTE))),
-            _permit: permit,
-        })
+        let limit = match self.greeting {
+            Greeting::Byte | Greeting::Preface => GREETING,
+            Greeting::Request => FIRST_REQUEST,
+        };
+        Ok(Connection::new(io, self.greeting, limit, permit))
     }
 }
 
@@ -169,12 +206,41 @@ fn held(path: &Path, process: &str) -> DaemonError {
     }
 }
 
-/// A connection to a caller. One that stays silent from the start is closed.
+/// A connection to a caller. One that does not say what it has to in time is closed.
 pub struct Connection {
     io: Io,
-    /// Runs until the first byte has come.
+    /// Runs until the caller has said what it has to.
     silence: Option<Pin<Box<Sleep>>>,
+    /// Bytes that are still to come until then; none where it is a request.
+    missing: Option<usize>,
+    heard: Heard,
     _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    fn new(io: Io, greeting: Greeting, limit: Duration, permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            io,
+            silence: Some(Box::pin(sleep(limit))),
+            missing: match greeting {
+                Greeting::Byte => Some(1),
+                Greeting::Preface => Some(PREFACE_BYTES),
+                Greeting::Request => None,
+            },
+            heard: Heard::default(),
+            _permit: permit,
+        }
+    }
+
+    /// Notes that so many bytes have come.
+    fn greeted(&mut self, bytes: usize) {
+        if let Some(missing) = &mut self.missing {
+            *missing = missing.saturating_sub(bytes);
+        }
+        if self.missing == Some(0) || self.heard.0.load(Ordering::Relaxed) {
+            self.silence = None;
+        }
+    }
 }
 
 enum Io {
@@ -183,9 +249,11 @@ enum Io {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = ();
+    type ConnectInfo = Heard;
 
-    fn connect_info(&self) {}
+    fn connect_info(&self) -> Heard {
+        self.heard.clone()
+    }
 }
 
 impl AsyncRead for Connection {
@@ -194,17 +262,19 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
         let read = match &mut self.io {
             Io::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
             Io::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
         };
-        if read.is_ready() {
-            self.silence = None;
-        } else if let Some(silence) = &mut self.silence {
-            ready!(silence.as_mut().poll(cx));
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        self.greeted(buffer.filled().len() - before);
+        match &mut self.silence {
+            Some(silence) if read.is_pending() => {
+                ready!(silence.as_mut().poll(cx));
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+            _ => read,
         }
-        read
     }
 }
 
@@ -232,5 +302,62 @@ impl AsyncWrite for Connection {
             Io::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Io::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(200);
+
+    /// A connection that wants a greeting within the limit, and its caller.
+    async fn pair(greeting: Greeting) -> (Connection, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().expect("two ends");
+        let permit = Arc::new(Semaphore::new(1)).acquire_owned().await;
+        let permit = permit.expect("there is one");
+        let connection = Connection::new(Io::Unix(ours), greeting, LIMIT, permit);
+        (connection, theirs)
+    }
+
+    /// What becomes of a connection whose caller says so many bytes, one after the other, and then nothing.
+    async fn is_closed(greeting: Greeting, bytes: usize) -> bool {
+        let (mut connection, mut caller) = pair(greeting).await;
+        for _ in 0..bytes {
+            caller.write_all(b"P").await.expect("it is open");
+            assert_eq!(connection.read_u8().await.expect("it is open"), b'P');
+        }
+        let read = tokio::time::timeout(3 * LIMIT, connection.read_u8()).await;
+        match read {
+            Ok(read) => read.expect_err("nothing came").kind() == io::ErrorKind::TimedOut,
+            Err(_) => false,
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_says_too_little_is_let_go() {
+        for (greeting, bytes, closed) in [
+            (Greeting::Byte, 0, true),
+            (Greeting::Byte, 1, false),
+            (Greeting::Preface, 0, true),
+            (Greeting::Preface, 1, true),
+            (Greeting::Preface, 23, true),
+            (Greeting::Preface, 24, false),
+            (Greeting::Request, 0, true),
+            (Greeting::Request, 100, true),
+        ] {
+            let found = is_closed(greeting, bytes).await;
+            assert_eq!(found, closed, "{greeting:?} after {bytes} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_a_greeting() {
+        let (mut connection, _caller) = pair(Greeting::Request).await;
+        connection.connect_info().note();
+        let read = tokio::time::timeout(3 * LIMIT, connection.read_u8()).await;
+        assert!(read.is_err(), "it stays open: {read:?}");
     }
 }

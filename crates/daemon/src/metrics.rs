@@ -134,7 +134,7 @@ impl Counts {
         page.head(
             name,
             "counter",
-            "Damaged records and payloads that were set aside.",
+            "Damaged records and payloads, and jobs that end the process, that were set aside.",
         );
         page.value(name, &[], self.quarantined);
         let name = "cuzk_job_wait_seconds";

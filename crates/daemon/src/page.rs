@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::jobs::{Jobs, Phase, now_ms};
 use crate::proving::{JobProgress, ProvingStatus};
+use crate::service::counts;
 
 /// Jobs that are listed.
 const JOBS: usize = 200;
@@ -75,7 +76,7 @@ impl Page {
     pub fn new(jobs: &Jobs) -> Result<Self, QueueError> {
         let proving = jobs.proving().status();
         let usage = jobs.queue().usage();
-        let counts = jobs.metrics().count().clone();
+        let totals = jobs.metrics().count().clone();
         let now_ms = now_ms();
         let progress = progress(&proving);
         let listed = jobs.queue().jobs(JOBS)?;
@@ -88,19 +89,17 @@ impl Page {
                 Phase::Ending => "ending",
             },
             uptime_seconds: jobs.metrics().uptime_s(),
-            total_proofs_completed: counts.total_ended("completed"),
-            total_proofs_failed: counts.total_ended("failed"),
+            total_proofs_completed: totals.total_ended("completed"),
+            total_proofs_failed: totals.total_ended("failed"),
             pinned_memory_bytes: proving.host_reserved_bytes,
             pinned_memory_limit_bytes: proving.host_budget_bytes,
             payload_bytes: usage.payload_bytes,
             payload_bytes_limit: usage.payload_bytes_limit,
             jobs_limit: usage.jobs_limit,
             unsaved: usage.unsaved,
-            queues: usage
-                .kinds
-                .iter()
+            queues: counts(&usage)
                 .map(|(kind, count)| Queue {
-                    proof_kind: kind_name(*kind),
+                    proof_kind: kind_name(kind),
                     pending: count.waiting,
                     in_progress: count.running,
                 })

@@ -4,7 +4,9 @@ use cuzk_proof_api::{Priority, Request};
 use cuzk_queue::{JobId, Timings};
 use serde::Serialize;
 
-/// What the daemon needs of whatever proves. Calls other than the last two return at once.
+/// What the daemon needs of whatever proves. Calls other than the last two return at once; those two may be dropped when
+/// nobody wants their answer any more.
+#[tonic::async_trait]
 pub trait Proving: Send + Sync + 'static {
     /// Takes a job. `done` is called once with how it ended, from any thread, also where it is cancelled.
     ///
@@ -17,15 +19,15 @@ pub trait Proving: Send + Sync + 'static {
     /// The state of everything now.
     fn status(&self) -> ProvingStatus;
 
-    /// Loads the key of a circuit, and waits for it.
+    /// Loads a circuit and its key, and waits until the host and every device in service have them.
     ///
     /// Errors: why it cannot be had.
-    fn preload(&self, circuit: &str) -> Result<Preloaded, String>;
+    async fn preload(&self, circuit: &str) -> Result<Preloaded, String>;
 
     /// Gives back the memory of a circuit and its key, where no job uses them, and waits for that.
     ///
     /// Errors: why it is not given back.
-    fn evict(&self, circuit: &str) -> Result<Evicted, String>;
+    async fn evict(&self, circuit: &str) -> Result<Evicted, String>;
 }
 
 /// Called with how a job ended.

@@ -16,10 +16,10 @@ use crate::DaemonError;
 use crate::address::Address;
 use crate::auth::{self, Token};
 use crate::budget::{Budget, BudgetLayer};
-use crate::config::{Config, TlsFiles};
+use crate::config::{Config, TlsFiles, USUAL_IN_FLIGHT};
 use crate::http;
 use crate::jobs::Jobs;
-use crate::listener::{Connection, Listener};
+use crate::listener::{Connection, GREETING, Greeting, Listener};
 use crate::proving::Proving;
 use crate::service::Service;
 use crate::stop::notify_manager;
@@ -57,12 +57,16 @@ impl Daemon {
         let token = config.token_file.as_deref().map(Token::read).transpose()?;
         let tls = config.tls.as_ref().map(tls).transpose()?;
         let many = config.max_connections;
-        let listener = Listener::bind(&config.listen, many).await?;
+        let greeting = match tls {
+            Some(_) => Greeting::Request,
+            None => Greeting::Preface,
+        };
+        let listener = Listener::bind(&config.listen, many, greeting).await?;
         let status = match &config.status_listen {
-            Some(address) => Some(Listener::bind(address, many).await?),
+            Some(address) => Some(Listener::bind(address, many, Greeting::Byte).await?),
             None => None,
         };
-        let jobs = Jobs::new(queue, proving, config.in_flight);
+        let jobs = Jobs::new(queue, proving, config.in_flight.unwrap_or(USUAL_IN_FLIGHT));
         Ok(Self {
             config,
             jobs,
@@ -246,7 +250,7 @@ fn incoming(
 fn tls(files: &TlsFiles) -> Result<ServerTlsConfig, DaemonError> {
     let read = |path| std::fs::read(path).map_err(DaemonError::io(path, "read"));
     let identity = Identity::from_pem(read(&files.cert)?, read(&files.key)?);
-    let config = ServerTlsConfig::new().identity(identity);
+    let config = ServerTlsConfig::new().identity(identity).timeout(GREETING);
     Ok(match &files.client_ca {
         Some(authority) => config.client_ca_root(Certificate::from_pem(read(authority)?)),
         None => config,

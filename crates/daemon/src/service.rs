@@ -14,7 +14,7 @@ use cuzk_proto::v1::{
     GetStatusResponse, GpuStatus, PreloadSrsRequest, PreloadSrsResponse, ProveRequest,
     ProveResponse, QueueStatus, SrsStatus, SubmitProofRequest, SubmitProofResponse,
 };
-use cuzk_queue::{Job, JobId, State, Usage};
+use cuzk_queue::{Count, Job, JobId, State, Usage};
 use tonic::{Code, Request, Response, Status};
 
 use crate::budget::Taken;
@@ -24,6 +24,13 @@ use crate::refusal::Refusal;
 
 /// The kinds of the interface; each has a queue, also an empty one.
 const KINDS: [i32; 4] = [1, 2, 3, 4];
+
+/// The queues of all kinds, known ones first, with their jobs.
+pub fn counts(usage: &Usage) -> impl Iterator<Item = (i32, Count)> {
+    let others = usage.kinds.keys().filter(|kind| !KINDS.contains(kind));
+    let kinds = KINDS.into_iter().chain(others.copied());
+    kinds.map(|kind| (kind, usage.kinds.get(&kind).copied().unwrap_or_default()))
+}
 
 /// The service.
 pub struct Service {
@@ -60,8 +67,8 @@ impl Service {
         &self,
         request: Request<SubmitProofRequest>,
     ) -> Result<SubmitProofResponse, Refusal> {
-        let (_taken, submit) = open(request);
-        let job = self.jobs.submit(submit).await?;
+        let (taken, submit) = open(request);
+        let job = self.jobs.submit(submit, taken).await?;
         let id = job.id;
         self.jobs
             .blocking(move |jobs| {
@@ -96,8 +103,7 @@ impl Service {
         let submit = prove
             .submit
             .ok_or_else(|| Refusal::invalid("field submit: wanted a request, found none"))?;
-        let job = self.jobs.submit(submit).await?;
-        drop(taken);
+        let job = self.jobs.submit(submit, taken).await?;
         // A caller that goes away leaves its job running: when it comes back with the same request, it joins it.
         let job = self.jobs.wait(job.id, None).await?;
         Ok(ProveResponse {
@@ -112,10 +118,12 @@ impl Service {
 
     async fn preload(&self, circuit: String) -> Result<PreloadSrsResponse, Refusal> {
         known_circuit(&circuit)?;
+        let loaded = self.jobs.proving().preload(&circuit);
         let loaded = self
             .jobs
-            .blocking(move |jobs| jobs.proving().preload(&circuit));
-        let loaded = loaded.await?.map_err(Refusal::precondition)?;
+            .unless_ending(loaded)
+            .await?
+            .map_err(Refusal::precondition)?;
         Ok(PreloadSrsResponse {
             already_loaded: loaded.already,
             load_time_ms: loaded.ms,
@@ -124,10 +132,12 @@ impl Service {
 
     async fn evict(&self, circuit: String) -> Result<EvictSrsResponse, Refusal> {
         known_circuit(&circuit)?;
+        let evicted = self.jobs.proving().evict(&circuit);
         let evicted = self
             .jobs
-            .blocking(move |jobs| jobs.proving().evict(&circuit));
-        let evicted = evicted.await?.map_err(Refusal::precondition)?;
+            .unless_ending(evicted)
+            .await?
+            .map_err(Refusal::precondition)?;
         Ok(EvictSrsResponse {
             was_loaded: evicted.was_loaded,
             freed_bytes: evicted.bytes,
@@ -306,23 +316,14 @@ fn loaded(proving: &ProvingStatus) -> Vec<SrsStatus> {
     proving.keys.iter().filter(loaded).map(status).collect()
 }
 
-/// The queues of all kinds, known ones first.
 fn queues(usage: &Usage) -> Vec<QueueStatus> {
-    let others = usage.kinds.keys().filter(|kind| !KINDS.contains(kind));
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let queue = |kind: i32| {
-        let counts = usage.kinds.get(&kind).copied().unwrap_or_default();
-        QueueStatus {
-            proof_kind: kind_name(kind),
-            pending: count(counts.waiting),
-            in_progress: count(counts.running),
-        }
+    let queue = |(kind, counts): (i32, Count)| QueueStatus {
+        proof_kind: kind_name(kind),
+        pending: count(counts.waiting),
+        in_progress: count(counts.running),
     };
-    KINDS
-        .into_iter()
-        .chain(others.copied())
-        .map(queue)
-        .collect()
+    counts(usage).map(queue).collect()
 }
 
 fn code_name(code: Code) -> &'static str {

@@ -15,9 +15,11 @@ pub struct Config {
     pub openers: usize,
     /// Threads that assemble and verify proofs, for each device: of small circuits one proves a hundred a second.
     pub finishers: usize,
-    /// A proof that takes longer than this on a device hangs: the device is taken for lost, the proof tried elsewhere.
+    /// A proof that takes longer than this on a device hangs: the device is taken for lost, the proof tried elsewhere. The
+    /// default is for GPUs; [`Duration::MAX`] is for devices that cannot be lost, like the processor, whose proofs take
+    /// however long they take.
     pub stall_after: Duration,
-    /// The same for bringing a key to a device.
+    /// The same for bringing a key to a device, or freeing it there, from when the device's loader begins.
     pub load_stall_after: Duration,
     /// Events that a subscriber may be behind before it misses some.
     pub event_backlog: usize,

@@ -97,8 +97,14 @@ impl<B: Backend + Clone> Engine<B> {
         answer.recv().unwrap_or_default()
     }
 
-    /// Wants a circuit and its key in the memory of the host and of all devices, as far as there is room without evicting
-    /// others. [`Engine::status`] shows how far that is.
+    /// Wants a circuit and its key in the memory of the host, and from there in that of all devices. One call does all of it:
+    /// the circuit is compiled where it must be, opened, and then loaded to each device that is in service by then, on which
+    /// no partition waits for memory, and that has room without evicting others (what is just being evicted counts as
+    /// gone). Devices without are left out.
+    ///
+    /// [`Engine::status`] shows how far that is: [`crate::CircuitStatus::on_host`], [`crate::CircuitStatus::devices`]. What
+    /// keeps it from the host is in [`crate::CircuitStatus::error`]: no circuit or key of that name, or no room. The next
+    /// attempt clears that.
     pub fn preload(&self, circuit: &str) {
         let circuit = circuit.to_owned();
         drop(self.inbox.send(Message::Preload { circuit }));

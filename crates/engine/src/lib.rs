@@ -20,9 +20,8 @@
 //!
 //! - **A lane is one thread.** What the scheduler places on a lane runs on that lane's thread, which keeps the lane's
 //!   [`DeviceLease`](cuzk_lease::DeviceLease) and with it the only backend of that lane.
-//! - **A new circuit is compiled once**, while the jobs that need it wait and say so ([`JobState::Compiling`]). They do not
-//!   prove by full synthesis meanwhile, which takes about as long for each partition as compiling does for all: see
-//!   `docs/engine.md`.
+//! - **A new circuit is compiled once.** Meanwhile its jobs prove by full synthesis where its key, memory and an idle witness
+//!   slot are there; the others wait ([`JobState::Compiling`]). See `docs/engine.md`.
 //! - **No proof leaves unverified**: [`cuzk_groth16::Computed::finish`] verifies, and the witness's public inputs are held
 //!   against the statement's before.
 //! - **Proof types' code runs on worker threads** and may panic there: the job fails, the engine does not.

@@ -12,6 +12,7 @@ use crate::GpuError;
 use crate::error::Named;
 use crate::pinned::Staging;
 use crate::pool::Pool;
+use crate::stream::Handle;
 
 /// Bytes of dynamic shared memory that any kernel may use.
 const DEFAULT_SHARED: u32 = 48 << 10;
@@ -47,7 +48,7 @@ pub struct Device {
     modules: Modules,
     pool: Pool,
     staging: Staging,
-    streams: Mutex<Vec<sys::CUstream>>,
+    streams: Mutex<Vec<Arc<Handle>>>,
     /// The dynamic shared memory that kernels are allowed, where it is more than any may use.
     shared: Mutex<HashMap<&'static str, u32>>,
     /// Dropped after all that is in it.
@@ -219,8 +220,8 @@ impl Device {
         &self.staging
     }
 
-    /// The streams that are open on the device. While the guard lives, none is closed.
-    pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<sys::CUstream>> {
+    /// The streams that are open on the device. Nobody waits for the device while the list is locked.
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Vec<Arc<Handle>>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -10,19 +10,32 @@ use crate::{Argument, Buffer, Device, Event, GpuError, Grid, Plain, event, pinne
 /// Bytes up to which an upload is left to the driver, which stages it itself.
 const SMALL: usize = 64 << 10;
 
+/// A stream's handle, which is closed when the last who holds it is done.
+#[derive(Debug)]
+pub(crate) struct Handle(sys::CUstream);
+
+// SAFETY: the driver lets any thread use a stream's handle, and the calls made here are thread-safe.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: nobody else holds the handle. Who did held the device too, whose context is still there. A failure
+        // leaves nothing to do.
+        let _ = unsafe { result::stream::destroy(self.0) };
+    }
+}
+
 /// A queue of work on a device.
 #[derive(Debug)]
 pub struct Stream {
+    // Dropped before the device.
+    handle: Arc<Handle>,
     device: Arc<Device>,
-    raw: sys::CUstream,
     /// Whether other streams read this one's buffers.
     resident: bool,
 }
-
-// SAFETY: the driver lets any thread use a stream's handle, and the calls made here are thread-safe.
-unsafe impl Send for Stream {}
-// SAFETY: as above.
-unsafe impl Sync for Stream {}
 
 impl Stream {
     /// A new stream, independent of the default one. Its buffers are its own.
@@ -39,11 +52,11 @@ impl Stream {
     fn open(device: Arc<Device>, resident: bool) -> Result<Arc<Self>, GpuError> {
         device.bind()?;
         let raw = result::stream::create(result::stream::StreamKind::NonBlocking);
-        let raw = raw.named(device.ordinal(), "cuStreamCreate")?;
-        device.streams().push(raw);
+        let handle = Arc::new(Handle(raw.named(device.ordinal(), "cuStreamCreate")?));
+        device.streams().push(Arc::clone(&handle));
         Ok(Arc::new(Self {
+            handle,
             device,
-            raw,
             resident,
         }))
     }
@@ -54,14 +67,14 @@ impl Stream {
     }
 
     pub(crate) fn raw(&self) -> sys::CUstream {
-        self.raw
+        self.handle.0
     }
 
     /// Waits until everything that was queued is done.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.device.bind()?;
         // SAFETY: the stream lives as long as this value.
-        let done = unsafe { result::stream::synchronize(self.raw) };
+        let done = unsafe { result::stream::synchronize(self.raw()) };
         done.named(self.device.ordinal(), "cuStreamSynchronize")
     }
 
@@ -70,7 +83,7 @@ impl Stream {
         self.device.bind()?;
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         // SAFETY: both handles are open.
-        unsafe { result::stream::wait_event(self.raw, event.raw(), flags) }
+        unsafe { result::stream::wait_event(self.raw(), event.raw(), flags) }
             .named(self.device.ordinal(), "cuStreamWaitEvent")
     }
 
@@ -81,9 +94,9 @@ impl Stream {
         pool.reserve(bytes)?;
         // The driver has no empty allocations.
         let size = bytes.max(1);
-        let taken = pool.allocate(size, self.raw).or_else(|_| {
+        let taken = pool.allocate(size, self.raw()).or_else(|_| {
             self.reclaim()?;
-            pool.allocate(size, self.raw)
+            pool.allocate(size, self.raw())
         });
         taken.inspect_err(|_| pool.release(bytes))
     }
@@ -91,9 +104,11 @@ impl Stream {
     /// Gives the driver back what no buffer uses. Memory that other streams have freed is theirs until they come to that
     /// place in their queues.
     fn reclaim(&self) -> Result<(), GpuError> {
-        for stream in self.device.streams().iter() {
-            // SAFETY: no stream is closed while its list is locked.
-            unsafe { result::stream::synchronize(*stream) }
+        // The list is not locked meanwhile: who frees memory needs it, and one of the streams may hang.
+        let streams = self.device.streams().clone();
+        for stream in &streams {
+            // SAFETY: the handle is open as long as it is held.
+            unsafe { result::stream::synchronize(stream.0) }
                 .named(self.device.ordinal(), "cuStreamSynchronize")?;
         }
         self.device.pool().trim()
@@ -115,7 +130,7 @@ impl Stream {
             return;
         }
         // SAFETY: the address was allocated by `take` and is freed once, after what the streams still do with it.
-        if unsafe { result::free_async(address, self.raw) }.is_ok() {
+        if unsafe { result::free_async(address, self.raw()) }.is_ok() {
             self.device.pool().release(bytes);
         }
     }
@@ -123,14 +138,15 @@ impl Stream {
     /// Waits, in this stream's queue, for what is queued on the device's other streams.
     fn join(&self) -> Result<(), GpuError> {
         let ordinal = self.device.ordinal();
-        for &other in self.device.streams().iter().filter(|&&raw| raw != self.raw) {
+        let streams = self.device.streams();
+        for other in streams.iter().filter(|other| other.0 != self.raw()) {
             let event = event::create(ordinal)?;
-            // SAFETY: no stream is closed while its list is locked.
-            let recorded = unsafe { result::event::record(event, other) };
+            // SAFETY: the handle is open as long as it is held.
+            let recorded = unsafe { result::event::record(event, other.0) };
             let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
             // SAFETY: as above.
             let waited = recorded
-                .and_then(|()| unsafe { result::stream::wait_event(self.raw, event, flags) });
+                .and_then(|()| unsafe { result::stream::wait_event(self.raw(), event, flags) });
             // SAFETY: the driver keeps an event that is still waited for.
             let _ = unsafe { result::event::destroy(event) };
             waited.named(ordinal, "cuStreamWaitEvent")?;
@@ -158,7 +174,7 @@ impl Stream {
         self.device.bind()?;
         // SAFETY: the buffer owns that many bytes.
         let set =
-            unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.raw) };
+            unsafe { result::memset_d8_async(buffer.address(), byte, buffer.bytes(), self.raw()) };
         set.named(self.device.ordinal(), "cuMemsetD8Async")
     }
 
@@ -171,7 +187,7 @@ impl Stream {
         if size_of_val(values) <= SMALL {
             // SAFETY: source and destination hold as many elements. A copy from memory that is not pinned is staged
             // before the call returns, so `values` may go.
-            let copied = unsafe { result::memcpy_htod_async(buffer.address(), values, self.raw) };
+            let copied = unsafe { result::memcpy_htod_async(buffer.address(), values, self.raw()) };
             copied.named(self.device.ordinal(), "cuMemcpyHtoDAsync")?;
             return Ok(buffer);
         }
@@ -182,7 +198,7 @@ impl Stream {
         let (staging, mut to) = (self.device.staging(), buffer.address());
         for part in bytes.chunks(pinned::BLOCK) {
             // SAFETY: the parts lie one after the other in a buffer of as many bytes, which is this stream's.
-            unsafe { staging.upload(&self.device, part, to, self.raw) }?;
+            unsafe { staging.upload(&self.device, part, to, self.raw()) }?;
             to += part.len() as u64;
         }
         Ok(buffer)
@@ -199,7 +215,7 @@ impl Stream {
         if !out.is_empty() {
             self.device.bind()?;
             // SAFETY: both ends hold as many elements, and any bytes are a value of `T`.
-            let copied = unsafe { result::memcpy_dtoh_async(out, buffer.address(), self.raw) };
+            let copied = unsafe { result::memcpy_dtoh_async(out, buffer.address(), self.raw()) };
             copied.named(self.device.ordinal(), "cuMemcpyDtoHAsync")?;
         }
         self.synchronize()
@@ -236,7 +252,7 @@ impl Stream {
         );
         // SAFETY: both ranges lie within their buffers.
         let copied =
-            unsafe { result::memcpy_dtod_async(to, from, count * size_of::<T>(), self.raw) };
+            unsafe { result::memcpy_dtod_async(to, from, count * size_of::<T>(), self.raw()) };
         copied.named(self.device.ordinal(), "cuMemcpyDtoDAsync")
     }
 
@@ -266,7 +282,7 @@ impl Stream {
                     blocks,
                     threads,
                     grid.shared,
-                    self.raw,
+                    self.raw(),
                     &mut pointers,
                 )
             }
@@ -284,12 +300,13 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.device.bind().is_ok() {
-            // SAFETY: every buffer holds its stream, so nothing refers to it any more. A failure leaves nothing to do.
-            let _ = unsafe { result::stream::synchronize(self.raw) };
-            // Until its work is done the stream is one that others wait for before they free what it reads.
-            self.device.streams().retain(|&raw| raw != self.raw);
-            // SAFETY: as above.
-            let _ = unsafe { result::stream::destroy(self.raw) };
+            // SAFETY: the handle is open. Every buffer holds its stream, so nothing refers to it after this. A failure
+            // leaves nothing to do.
+            let _ = unsafe { result::stream::synchronize(self.raw()) };
         }
+        // Until its work is done the stream is one that others wait for before they free what it reads.
+        let own = Arc::as_ptr(&self.handle);
+        let mut streams = self.device.streams();
+        streams.retain(|other| Arc::as_ptr(other) != own);
     }
 }

@@ -7,12 +7,17 @@
 //! evaluated at tau through Lagrange coefficients, and the file is bellperson's byte for byte for the same toxic waste.
 //! The rows are streamed and the points are written as they are computed, so that three scalars a variable and a few
 //! pieces of points are what stands in memory.
+//!
+//! The rows are streamed on the caller's rayon pool. The points are computed from threads that are in none, so there a
+//! backend that works on rayon's threads uses the global pool.
 
+use std::hint;
 use std::io::{Seek, Write};
 use std::path::Path;
+use std::slice;
 
 use cuzk_backend::FixedBase;
-use cuzk_curve::{EncodedPoints, Fr, G1, G1Projective, G2, G2Projective, Group};
+use cuzk_curve::{EncodedPoints, Fr, G1, G1Projective, G2, G2Projective, Group, Wipe, Wiped};
 use cuzk_params::{
     DevelopmentMark, Parameters, ParamsWriter, Section, SectionWriter, VerifyingKey,
     write_verifying_key,
@@ -30,7 +35,7 @@ mod pieces;
 mod qap;
 
 use pieces::in_order;
-use qap::Qap;
+use qap::{Qap, Scalars};
 
 /// Points that are computed and written at a time.
 const PIECE_POINTS: usize = 1 << 18;
@@ -41,8 +46,9 @@ const G2_COST: usize = 3;
 /// What the mark beside a key says of its maker.
 const MADE_BY: &str = concat!("cuzk ", env!("CARGO_PKG_VERSION"));
 
-/// The secrets of a setup, and its generators. They cannot be cloned, and dropping them overwrites them. (What the processor
-/// and the stack hold of values that were computed with is not covered.)
+/// The secrets of a setup, and its generators. They cannot be cloned, and dropping them overwrites them; so does a generation
+/// with the scalars that it computes from them, wherever they lie in the heap. (What the processor and the stack hold of values
+/// that were computed with is not covered, nor what another backend than the CPU's copies.)
 ///
 /// ```compile_fail
 /// # use cuzk_groth16::keygen::ToxicWaste;
@@ -81,6 +87,23 @@ impl ToxicWaste {
         }
     }
 
+    /// Refuses secrets whose key no one accepts. (That tau is outside the domain shows later.)
+    fn check(&self) -> Result<(), Groth16Error> {
+        let zero = |value: &Fr| value.is_zero_vartime();
+        let identity = bool::from(self.g1.is_identity() | self.g2.is_identity());
+        let reason = match () {
+            () if identity => "a generator is at infinity",
+            () if zero(&self.alpha) || zero(&self.beta) => "alpha or beta is zero",
+            () if zero(&self.tau) => "tau is zero",
+            () if zero(&self.gamma) || zero(&self.delta) => "gamma or delta is zero",
+            () if self.gamma == self.delta => "gamma equals delta",
+            () => return Ok(()),
+        };
+        Err(Groth16Error::Toxic { reason })
+    }
+}
+
+impl Wipe for ToxicWaste {
     fn wipe(&mut self) {
         let Self {
             g1,
@@ -91,39 +114,20 @@ impl ToxicWaste {
             delta,
             tau,
         } = self;
+        for secret in [alpha, beta, gamma, delta, tau] {
+            slice::from_mut(secret).wipe();
+        }
         *g1 = G1Projective::identity();
         *g2 = G2Projective::identity();
-        wipe([alpha, beta, gamma, delta, tau]);
-        // What nothing reads any more need not be written, as far as the compiler knows; here something may read it.
-        std::hint::black_box((g1, g2));
-    }
-
-    /// Refuses secrets whose key no one accepts. (That tau is outside the domain shows later.)
-    fn check(&self) -> Result<(), Groth16Error> {
-        let zero = |value: &Fr| value.is_zero_vartime();
-        let identity = bool::from(self.g1.is_identity() | self.g2.is_identity());
-        let reason = match () {
-            () if identity => "a generator is at infinity",
-            () if zero(&self.alpha) || zero(&self.beta) => "alpha or beta is zero",
-            () if zero(&self.gamma) || zero(&self.delta) => "gamma or delta is zero",
-            () if self.gamma == self.delta => "gamma equals delta",
-            () => return Ok(()),
-        };
-        Err(Groth16Error::Toxic { reason })
+        hint::black_box((g1, g2));
+        #[cfg(test)]
+        tests::WIPED.set(tests::WIPED.get() + 1);
     }
 }
 
 impl Drop for ToxicWaste {
     fn drop(&mut self) {
         self.wipe();
-    }
-}
-
-/// Overwrites secrets.
-fn wipe<'a>(secrets: impl IntoIterator<Item = &'a mut Fr>) {
-    for secret in secrets {
-        *secret = Fr::ZERO;
-        std::hint::black_box(secret);
     }
 }
 
@@ -266,7 +270,7 @@ impl<'a, B: FixedBase> Generator<'a, B> {
             report: progress,
         };
         let h_scalars = |from, to| qap.h(from, to);
-        let l_scalars = |from, to| qap.l()[from..to].to_vec();
+        let l_scalars = |from, to| Wiped::new(qap.l()[from..to].to_vec());
         let a_scalars = |from: usize, to: usize| non_zero(&qap.a()[from..to]);
         let b_scalars = |from: usize, to: usize| non_zero(&qap.b()[from..to]);
         self.section(writer.section::<G1>(Section::H)?, &g1, h, h_scalars, |n| {
@@ -295,7 +299,7 @@ impl<'a, B: FixedBase> Generator<'a, B> {
         mut points: SectionWriter<'_, G, W>,
         base: &G::Affine,
         total: usize,
-        scalars: impl Fn(usize, usize) -> Vec<Fr> + Sync,
+        scalars: impl Fn(usize, usize) -> Scalars + Sync,
         mut done: impl FnMut(usize),
     ) -> Result<(), Groth16Error> {
         let make = |piece: usize| {
@@ -322,17 +326,24 @@ fn encode<G: Group>(points: &[G::Affine]) -> Vec<EncodedPoints<G>> {
 }
 
 /// The variables that do not occur have no point in a query.
-fn non_zero(scalars: &[Fr]) -> Vec<Fr> {
-    scalars
-        .par_iter()
-        .filter(|scalar| !scalar.is_zero_vartime())
-        .copied()
-        .collect()
+fn non_zero(scalars: &[Fr]) -> Scalars {
+    // With room for all: a vector that grows leaves what it held behind.
+    let mut out = Wiped::new(Vec::with_capacity(scalars.len()));
+    let occurring = scalars.iter().filter(|scalar| !scalar.is_zero_vartime());
+    out.extend(occurring.copied());
+    out
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// How often toxic waste was overwritten.
+        pub static WIPED: Cell<usize> = const { Cell::new(0) };
+    }
 
     #[test]
     fn dropped_secrets_are_overwritten() {
@@ -342,6 +353,8 @@ mod tests {
         assert!(bool::from(toxic.g1.is_identity() & toxic.g2.is_identity()));
         let secrets = [toxic.alpha, toxic.beta, toxic.gamma, toxic.delta, toxic.tau];
         assert_eq!(secrets, [Fr::ZERO; 5]);
-        assert!(std::mem::needs_drop::<ToxicWaste>());
+        let before = WIPED.get();
+        drop(toxic);
+        assert_eq!(WIPED.get(), before + 1);
     }
 }

@@ -1,5 +1,6 @@
 //! A key and a circuit on a backend, ready to prove.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,12 +16,12 @@ use cuzk_r1cs::{
 };
 use ff::Field;
 use group::Curve;
-use rand_core::{OsRng, RngCore};
+use rand_core::{CryptoRng, OsRng, RngCore};
 
 use crate::{Groth16Error, Pending, PreparedVerifyingKey, Proof, Proved, Stages};
 
 /// The randomness that makes a proof zero-knowledge. Never use it twice.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Blinding {
     /// Blinds A.
     pub r: Fr,
@@ -30,11 +31,18 @@ pub struct Blinding {
 
 impl Blinding {
     /// Fresh randomness.
-    pub fn random(rng: &mut impl RngCore) -> Self {
+    pub fn random(rng: &mut (impl RngCore + CryptoRng)) -> Self {
         Self {
             r: Fr::random(&mut *rng),
             s: Fr::random(rng),
         }
+    }
+}
+
+/// Says neither: who knows them learns of the witness from the proof.
+impl fmt::Debug for Blinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Blinding(..)")
     }
 }
 
@@ -159,7 +167,7 @@ impl<B: Backend> Prover<B> {
     }
 
     /// Proves a circuit with its witness: [`Prover::witness`], [`Prover::start`] with fresh randomness, and
-    /// [`Pending::finish`].
+    /// [`Pending::finish`]. As there, a backend that works on rayon's threads uses the global pool.
     pub fn prove<C: Circuit<Fr>>(&self, circuit: C) -> Result<Proof, Groth16Error> {
         let witness = self.witness(circuit)?;
         let pending = self.start(witness, Blinding::random(&mut OsRng))?;
@@ -168,6 +176,9 @@ impl<B: Backend> Prover<B> {
 
     /// The first half of a proof: hands the work to a thread of its own and returns. Nothing of the caller's is read
     /// after that. Who shares the witness can start it again, should this proof fail.
+    ///
+    /// That thread is in no rayon pool, so a backend that works on rayon's threads uses the global pool, whichever one the
+    /// caller is in.
     pub fn start(
         &self,
         witness: impl Into<Arc<PackedWitness>>,

@@ -5,7 +5,7 @@ use cuzk_params::VerifyingKey;
 use ff::Field;
 use group::{Curve, prime::PrimeCurveAffine};
 use pairing::{Engine, MillerLoopResult, MultiMillerLoop};
-use rand_core::RngCore;
+use rand_core::{CryptoRng, RngCore};
 use rayon::prelude::*;
 
 use crate::{Groth16Error, Proof};
@@ -68,13 +68,14 @@ pub fn verify(
 }
 
 /// Whether all proofs are valid for their public inputs, by one equation: each proof's equation raised to a random
-/// 128-bit power, multiplied together. A false `true` has probability 2^-128. No proofs are valid.
+/// 128-bit power, multiplied together. A false `true` has probability 2^-128 for those who cannot guess the powers. No proofs are
+/// valid.
 ///
 /// Errors: [`Groth16Error::PublicInputs`] where a number of inputs is not the key's, [`Groth16Error::EmptyKey`].
 pub fn verify_batch(
     key: &PreparedVerifyingKey,
     proofs: &[(&Proof, &[Fr])],
-    rng: &mut impl RngCore,
+    rng: &mut (impl RngCore + CryptoRng),
 ) -> Result<bool, Groth16Error> {
     let powers: Vec<Fr> = proofs.iter().map(|_| random_power(rng)).collect();
     let combined = proofs
@@ -107,7 +108,7 @@ pub fn verify_batch(
 }
 
 /// A random element of 1 ..= 2^128.
-fn random_power(rng: &mut impl RngCore) -> Fr {
+fn random_power(rng: &mut (impl RngCore + CryptoRng)) -> Fr {
     let shift = Fr::from(1 << 32).square();
     Fr::from(rng.next_u64()) * shift + Fr::from(rng.next_u64()) + Fr::ONE
 }

@@ -167,6 +167,10 @@ fn secrets_that_make_no_key() {
             ..good
         },
         ToxicWaste {
+            tau: Fr::ZERO,
+            ..good
+        },
+        ToxicWaste {
             tau: Fr::ONE,
             ..good
         },

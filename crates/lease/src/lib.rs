@@ -1,6 +1,6 @@
 //! The right to run on a lane of a physical device, as a value: [`DeviceLease`].
 //!
-//! [`Leases`] owns what runs on each lane of each device: streams and an arena, a simulated lane, or `()`. The only way to
+//! [`Leases`] owns what runs on each lane of each device: a stream and what goes with it, a simulated lane, or `()`. The only way to
 //! it is a lease, which says whose lane it is and gives it back when it is dropped. So what a type can rule out is
 //! ruled out: there is no lock that could be taken for another device than the one that is used, no ordinal that could
 //! mean another device later, and no way to reach a lane without the right to it. A device is named by its [`PciBusId`],

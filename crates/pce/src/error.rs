@@ -134,6 +134,16 @@ pub enum FileFault {
         /// Its index.
         index: usize,
     },
+    /// A coefficient other than its place says: the first is 1, the second -1, and none is zero.
+    #[error("coefficient {index}: {found}, wanted {wanted}")]
+    PinnedCoefficient {
+        /// Its index.
+        index: usize,
+        /// What it may be.
+        wanted: &'static str,
+        /// What it is.
+        found: String,
+    },
     /// Counts, templates or rows that do not fit together.
     #[error(transparent)]
     R1cs(#[from] R1csError),

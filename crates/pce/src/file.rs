@@ -9,6 +9,7 @@ use cuzk_curve::{Bytes, Fr};
 use cuzk_r1cs::{
     CompactR1cs, Matrices, Matrix, RankedBitmap, RunBitmap, Shape, ShapeHash, TouchedOnce,
 };
+use ff::Field;
 use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -231,6 +232,23 @@ fn shape(counts: [u64; 3]) -> Result<Shape, FileFault> {
     Ok(shape)
 }
 
+/// A coefficient that is what its index says: an evaluation takes the first two for 1 and -1 without reading them.
+fn pinned(index: usize, element: Fr) -> Result<Fr, FileFault> {
+    let (holds, wanted) = match index as u32 {
+        CompactR1cs::ONE => (element == Fr::ONE, "1"),
+        CompactR1cs::MINUS_ONE => (element == -Fr::ONE, "-1"),
+        _ => (element != Fr::ZERO, "another than 0"),
+    };
+    if holds {
+        return Ok(element);
+    }
+    Err(FileFault::PinnedCoefficient {
+        index,
+        wanted,
+        found: format!("{element:?}"),
+    })
+}
+
 fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, FileFault> {
     let (values, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
@@ -242,7 +260,8 @@ fn coefficients(bytes: &[u8]) -> Result<Vec<Fr>, FileFault> {
     }
     let decode = |(index, value): (usize, &[u8; 32])| {
         let element: Option<Fr> = Fr::from_bytes_le(value).into();
-        element.ok_or(FileFault::Coefficient { index })
+        let element = element.ok_or(FileFault::Coefficient { index })?;
+        pinned(index, element)
     };
     values.iter().enumerate().map(decode).collect()
 }

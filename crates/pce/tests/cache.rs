@@ -1,8 +1,13 @@
 //! The cache on disk.
 
+use std::path::Path;
+
+use cuzk_curve::{Bytes, Fr};
 use cuzk_pce::{Cache, FileFault, Pce, PceError};
 use cuzk_r1cs::ShapeHash;
 use cuzk_testing::circuits::Cubic;
+use ff::Field;
+use xxhash_rust::xxh3::xxh3_64;
 
 #[test]
 fn what_was_put_is_found_by_hash_and_by_name() {
@@ -117,6 +122,51 @@ fn a_damaged_file_is_refused_and_names_the_section() {
         ),
         "{sections}"
     );
+}
+
+/// The bytes of a file with another coefficient, its checksums made right.
+fn with_coefficient(file: &[u8], index: usize, value: Fr) -> Vec<u8> {
+    // The section table begins behind the magic, two numbers, three counts and the hash; the coefficients are the first.
+    let (table, entry) = (72, 24);
+    let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
+    let section = number(table)..number(table) + number(table + 8);
+    let mut file = file.to_vec();
+    let at = section.start + 32 * index;
+    file[at..at + 32].copy_from_slice(&value.to_bytes_le());
+    let checksum = xxh3_64(&file[section]).to_le_bytes();
+    file[table + 16..table + 24].copy_from_slice(&checksum);
+    let end = table + 9 * entry;
+    let checksum = xxh3_64(&file[..end]).to_le_bytes();
+    file[end..end + 8].copy_from_slice(&checksum);
+    file
+}
+
+/// Evaluations take the first two coefficients for 1 and -1, in some places without reading them.
+#[test]
+fn coefficients_are_what_their_index_says() {
+    let pce = Pce::record(Cubic { x: None }).unwrap();
+    let good = pce.to_bytes().unwrap();
+    let open = |bytes| Pce::from_bytes(Path::new("crafted.pce"), Bytes::new(bytes));
+    assert!(pce.coefficients.len() > 2);
+    for (index, &value) in pce.coefficients.iter().enumerate() {
+        assert!(open(with_coefficient(&good, index, value)).is_ok());
+    }
+    for (index, value) in [
+        (0, -Fr::ONE),
+        (0, Fr::ZERO),
+        (1, Fr::ONE),
+        (1, Fr::from(7)),
+        (2, Fr::ZERO),
+    ] {
+        match open(with_coefficient(&good, index, value)) {
+            Err(PceError::File {
+                fault: FileFault::PinnedCoefficient { index: named, .. },
+                ..
+            }) => assert_eq!(named, index),
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("opened with {value:?} as coefficient {index}"),
+        }
+    }
 }
 
 #[test]

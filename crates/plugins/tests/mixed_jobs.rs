@@ -1,19 +1,17 @@
 //! Jobs of several proof types at once in one engine, on simulated devices: all valid, and faults under them. The PoSt
 //! circuits at 2 KiB, since their keys are made in seconds.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use cuzk_backend_cpu::CpuBackend;
 use cuzk_cs_recording::RecordingCS;
-use cuzk_curve::Fr;
 use cuzk_engine::{Config, Device, Engine, InMemory, JobHandle, Outcome, PciBusId, Submission};
-use cuzk_groth16::{Blinding, PreparedVerifyingKey, Proof, Prover, keygen, verify};
+use cuzk_groth16::{PreparedVerifyingKey, Proof, keygen, verify};
 use cuzk_params::Parameters;
 use cuzk_pce::Pce;
 use cuzk_plugins as _;
-use cuzk_proof_api::{Request, by_circuit, by_closures, by_synthesis};
-use cuzk_r1cs::PackedWitness;
+use cuzk_proof_api::{Request, by_circuit};
 use cuzk_synth::{Kind, Options, SectorSize, synthetic};
 use cuzk_testing::simulated::{Fault, Settings, SimulatedBackend, SimulatedDevice, Step};
 use rand::SeedableRng;
@@ -126,34 +124,6 @@ fn assert_baseline(engine: &Engine<SimulatedBackend>, devices: &[SimulatedDevice
     for device in devices {
         let report = device.report();
         assert_eq!((report.in_flight, report.violations), (0, 0));
-    }
-}
-
-/// The same bytes from the compiled circuit and from full synthesis, with one r and s.
-#[test]
-fn proofs_by_full_synthesis_are_those_of_the_compiled_circuit() {
-    for real in [&*WINDOW, &*WINNING] {
-        let (proof_type, _) = by_circuit(real.circuit).unwrap();
-        let job = proof_type.decode(&real.request).unwrap();
-        let blinding = || Blinding {
-            r: Fr::from(12_345),
-            s: Fr::from(678_910),
-        };
-        let bytes = |prover: Prover<SimulatedBackend>, witness: PackedWitness| {
-            let proved = prover.start(witness, blinding()).unwrap().finish();
-            proved.unwrap().to_bytes()
-        };
-        let device = &two_devices()[0];
-        let compiled = Prover::new(device.lane(0), &real.pce, &real.key).unwrap();
-        let witness = by_closures(&*job, 0).unwrap().pack(real.pce.r1cs());
-        let wanted = bytes(compiled, witness.unwrap());
-        let synthesis = by_synthesis(&*job, 0, &Arc::default()).unwrap();
-        let outline = synthesis.outline();
-        assert_eq!(outline.shape, real.pce.shape);
-        assert_eq!(outline.density, real.pce.r1cs().density().unwrap());
-        let prover = Prover::without_matrices(device.lane(0), &outline, &real.key).unwrap();
-        let found = bytes(prover, synthesis.pack(&outline).unwrap());
-        assert_eq!(found, wanted, "{}", real.circuit);
     }
 }
 

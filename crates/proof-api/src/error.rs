@@ -50,6 +50,20 @@ pub enum ProofApiError {
         /// What the check said.
         message: String,
     },
+    /// The circuit's witness is of another statement than the job's: a proof of it would prove something else.
+    #[error(
+        "public input {input} of partition {partition} is not the statement's: wanted {wanted}, found {found}"
+    )]
+    Statement {
+        /// The partition.
+        partition: usize,
+        /// The first public input that differs, ONE not counted.
+        input: usize,
+        /// What the statement says, or that it has no such input.
+        wanted: String,
+        /// What the circuit yields, or that it has no such input.
+        found: String,
+    },
     /// The proof type's own library failed.
     #[error("{what}: {message}")]
     Library {

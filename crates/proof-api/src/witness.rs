@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cuzk_cs_witness::{Synthesis, SynthesisCS, WitnessCS};
+use cuzk_curve::Fr;
 use cuzk_r1cs::{Assignment, CompactR1cs, PackedWitness};
 
 use crate::{Job, ProofApiError};
@@ -62,8 +63,8 @@ pub struct WitnessCounts {
 
 /// Makes the witnesses of one circuit.
 ///
-/// A direct witness is used where an earlier one satisfied every constraint of the circuit, and its public inputs are
-/// those of the job. The first is checked when it is made; how that ended is [`Witnesses::standing`], which callers keep
+/// Each has the public inputs of the job: a satisfied witness of another statement would yield a proof that verifies,
+/// of that other statement. A direct witness is used where an earlier one satisfied every constraint of the circuit. The first is checked when it is made; how that ended is [`Witnesses::standing`], which callers keep
 /// beside the compiled circuit. A proof that does not verify all the same is made again with [`Witnesses::again`].
 #[derive(Clone, Debug)]
 pub struct Witnesses<'a> {
@@ -94,8 +95,8 @@ impl<'a> Witnesses<'a> {
 
     /// The witness of a partition.
     ///
-    /// Errors: those of the job, of the circuit's synthesis, and [`ProofApiError::R1cs`] where the witness is of another
-    /// circuit.
+    /// Errors: those of the job, of the circuit's synthesis, [`ProofApiError::R1cs`] where the witness is of another
+    /// circuit, and [`ProofApiError::Statement`] where it is of another statement.
     pub fn make(
         &mut self,
         job: &dyn Job,
@@ -109,10 +110,12 @@ impl<'a> Witnesses<'a> {
             if let Some(witness) = self.again(job, partition)? {
                 return Ok(witness);
             }
-            // The closures yield the same: it is the job that is wrong, and its proof will say how.
+            // The closures yield the same, so it is the job that is wrong: it is of another statement, which is an error
+            // here, or violates a constraint, which its proof will name.
         }
+        let witness = self.packed(by_closures(job, partition)?, job, partition)?;
         self.counts.closures += 1;
-        Ok(by_closures(job, partition)?.pack(self.r1cs)?)
+        Ok(witness)
     }
 
     /// Makes the direct witness of a partition for nothing but [`Witnesses::standing`], where it is not known.
@@ -146,8 +149,20 @@ impl<'a> Witnesses<'a> {
             return Ok(None);
         }
         self.standing = Standing::Refused;
+        let witness = self.packed(closures, job, partition)?;
         self.counts.fallbacks += 1;
-        Ok(Some(closures.pack(self.r1cs)?))
+        Ok(Some(witness))
+    }
+
+    /// What the closures yield, packed.
+    fn packed(
+        &self,
+        closures: Assignment,
+        job: &dyn Job,
+        partition: usize,
+    ) -> Result<PackedWitness, ProofApiError> {
+        check_statement(job, partition, &closures.inputs)?;
+        Ok(closures.pack(self.r1cs)?)
     }
 
     fn direct(&self, job: &dyn Job, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
@@ -164,8 +179,7 @@ impl<'a> Witnesses<'a> {
         job: &dyn Job,
         partition: usize,
     ) -> Result<Option<PackedWitness>, ProofApiError> {
-        let public = job.public_inputs(partition)?;
-        if direct.inputs.get(1..) != Some(&public[..]) {
+        if differing(&job.public_inputs(partition)?, &direct.inputs).is_some() {
             return Ok(None);
         }
         let Ok(witness) = direct.pack(self.r1cs) else {
@@ -191,7 +205,8 @@ pub fn by_closures(job: &dyn Job, partition: usize) -> Result<Assignment, ProofA
 /// A partition synthesised in full: its assignment, with the rows of A and B evaluated and all constraints checked. Once
 /// `stop` is true it ends with an error ([`SynthesisCS::stoppable`]).
 ///
-/// Errors: those of the job and of the circuit's synthesis; [`cuzk_r1cs::R1csError::Unsatisfied`].
+/// Errors: those of the job and of the circuit's synthesis; [`cuzk_r1cs::R1csError::Unsatisfied`];
+/// [`ProofApiError::Statement`] where its public inputs are not the job's.
 pub fn by_synthesis(
     job: &dyn Job,
     partition: usize,
@@ -199,7 +214,30 @@ pub fn by_synthesis(
 ) -> Result<Synthesis, ProofApiError> {
     let mut cs = SynthesisCS::stoppable(Arc::clone(stop));
     job.circuit(partition)?.synthesis(&mut cs)?;
-    Ok(cs.finish()?)
+    let made = cs.finish()?;
+    check_statement(job, partition, made.inputs())?;
+    Ok(made)
+}
+
+/// Holds the inputs of an assignment, ONE first, against the public inputs of the job.
+fn check_statement(job: &dyn Job, partition: usize, inputs: &[Fr]) -> Result<(), ProofApiError> {
+    let wanted = job.public_inputs(partition)?;
+    let Some(input) = differing(&wanted, inputs) else {
+        return Ok(());
+    };
+    let said = |value: Option<&Fr>| value.map_or("none".to_owned(), |value| format!("{value:?}"));
+    Err(ProofApiError::Statement {
+        partition,
+        input,
+        wanted: said(wanted.get(input)),
+        found: said(inputs.get(1 + input)),
+    })
+}
+
+/// The first public input that differs, or that is missing on one side. `inputs` begins with ONE.
+fn differing(wanted: &[Fr], inputs: &[Fr]) -> Option<usize> {
+    let found = inputs.get(1..).unwrap_or_default();
+    (0..wanted.len().max(found.len())).find(|&input| wanted.get(input) != found.get(input))
 }
 
 #[cfg(test)]

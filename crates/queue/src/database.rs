@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::{Job, JobId, QueueError, record};
 
@@ -69,13 +69,10 @@ impl Records {
         Ok((Self { path, database }, rows))
     }
 
-    /// Applies changes in one transaction; a durable one is on disk when this returns.
-    pub fn apply(&mut self, changes: &[Change], durable: bool) -> Result<(), QueueError> {
+    /// Applies changes in one transaction, which is on disk when this returns.
+    pub fn apply(&mut self, changes: &[Change]) -> Result<(), QueueError> {
         self.with(|database| {
-            let mut transaction = database.begin_write()?;
-            if !durable {
-                transaction.set_durability(Durability::None)?;
-            }
+            let transaction = database.begin_write()?;
             {
                 let mut table = transaction.open_table(JOBS)?;
                 for change in changes {

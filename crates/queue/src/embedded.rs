@@ -14,6 +14,11 @@ use crate::{
     QueueError, State, Submission, Submitted, Swept, Usage,
 };
 
+/// How long after a payload could not be read it is read again.
+const READ_AGAIN_MS: u64 = 1000;
+/// How often a payload is read before it counts as damaged.
+const MAX_READS: u32 = 5;
+
 /// The bounds of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -25,6 +30,8 @@ pub struct Config {
     pub keep_finished: Duration,
     /// How many finished jobs are kept at most.
     pub max_finished: usize,
+    /// How often the process may end without giving a job back that runs before the job fails.
+    pub max_interruptions: u32,
 }
 
 impl Default for Config {
@@ -34,6 +41,7 @@ impl Default for Config {
             max_payload_bytes: 64 << 30,
             keep_finished: Duration::from_secs(24 * 3600),
             max_finished: 10_000,
+            max_interruptions: 3,
         }
     }
 }
@@ -67,7 +75,7 @@ impl EmbeddedQueue {
         crate::payloads::make_folder(folder)?;
         let lock = StoreLock::take(folder)?;
         let payloads = Payloads::open(folder.join("payloads"))?;
-        let inner = recovery::recover(folder, &payloads, now_ms)?;
+        let inner = recovery::recover(folder, &payloads, config.max_interruptions, now_ms)?;
         Ok(Self {
             config,
             payloads,
@@ -121,13 +129,14 @@ impl EmbeddedQueue {
         if !shared {
             self.payloads.keep(staged, &job.content)?;
         }
-        if let Err(error) = inner.records.apply(&[Change::Put(&job)], true) {
+        if let Err(error) = inner.records.apply(&[Change::Put(&job)]) {
             if !shared {
                 self.payloads.remove(&job.content);
             }
             return Err(error);
         }
         inner.index.add(job.clone());
+        inner.index.set_payload(&job.content, true);
         Ok(job)
     }
 
@@ -139,7 +148,7 @@ impl EmbeddedQueue {
         let mut job = live.clone();
         job.state = state;
         job.finished_ms = Some(now_ms);
-        let saved = inner.records.apply(&[Change::Put(&job)], true);
+        let saved = inner.records.apply(&[Change::Put(&job)]);
         let content = job.content;
         let unneeded = inner.index.remove(&id);
         match saved {
@@ -163,15 +172,28 @@ impl EmbeddedQueue {
     /// Marks the job that is to run next as running.
     fn take_next(&self, min_priority: u8, now_ms: u64) -> Option<Job> {
         let mut inner = self.lock();
-        let id = inner.index.next(min_priority)?;
+        let id = inner.index.next(min_priority, now_ms)?;
         inner.index.update(&id, |job| {
             job.state = State::Running;
             job.started_ms = Some(now_ms);
         });
         let job = inner.index.live(&id)?.clone();
-        // That a job runs need not be on disk: after a crash it runs again either way.
-        let _ = inner.records.apply(&[Change::Put(&job)], false);
+        // On disk, so that a job that kills the process is known by it. A full disk keeps no job from running.
+        let _ = inner.records.apply(&[Change::Put(&job)]);
         Some(job)
+    }
+
+    /// Gives a job back whose payload the system did not let be read. Says whether it is to fail instead.
+    fn postpone(&self, job: &Job, now_ms: u64) -> bool {
+        let mut inner = self.lock();
+        if inner.index.live(&job.id).map(|job| job.attempt) != Some(job.attempt) {
+            return false;
+        }
+        if inner.index.postpone(&job.id, now_ms + READ_AGAIN_MS) >= MAX_READS {
+            return true;
+        }
+        let _ = inner.release(job.id);
+        false
     }
 
     /// Fails a job that was about to run, because its payload is not what was submitted.
@@ -183,6 +205,8 @@ impl EmbeddedQueue {
         }
         let path = self.payloads.path(&job.content);
         let file = inner.quarantine.take_file(&path);
+        // Another job may need the same content: it is there again once somebody submits it.
+        inner.index.set_payload(&job.content, false);
         inner
             .quarantine
             .report("payload", Some(job.id), file, reason);
@@ -197,11 +221,11 @@ impl EmbeddedQueue {
             return Ok(0);
         }
         let changes: Vec<_> = jobs.iter().map(Change::Put).collect();
-        inner.records.apply(&changes, true)?;
+        inner.records.apply(&changes)?;
         inner.index.unsaved.clear();
         for job in &jobs {
             inner.index.add_finished(job);
-            if !inner.index.has_payload(&job.content) {
+            if !inner.index.needs_payload(&job.content) {
                 self.payloads.remove(&job.content);
             }
         }
@@ -210,6 +234,15 @@ impl EmbeddedQueue {
 }
 
 impl Inner {
+    /// Lets a job wait again, also on disk.
+    fn release(&mut self, id: JobId) -> Result<(), QueueError> {
+        self.index.update(&id, |job| job.state = State::Accepted);
+        match self.index.live(&id).cloned() {
+            Some(job) => self.records.apply(&[Change::Put(&job)]),
+            None => Ok(()),
+        }
+    }
+
     /// A finished job, with its proof.
     fn finished(&mut self, id: JobId) -> Result<Option<Job>, QueueError> {
         if let Some(job) = self.index.unsaved.get(&id) {
@@ -220,7 +253,7 @@ impl Inner {
             Some(Row::Damaged { id, bytes, reason }) => {
                 let file = self.quarantine.take_bytes(id, &bytes);
                 self.quarantine.report("record", Some(id), file, &reason);
-                self.records.apply(&[Change::Remove(id)], true)?;
+                self.records.apply(&[Change::Remove(id)])?;
                 Ok(None)
             }
             None => Ok(None),
@@ -233,7 +266,7 @@ impl Inner {
             let mut job = live.clone();
             if job.priority < priority {
                 job.priority = priority;
-                self.records.apply(&[Change::Put(&job)], true)?;
+                self.records.apply(&[Change::Put(&job)])?;
                 self.index.update(&id, |live| live.priority = priority);
             }
             return Ok(Joined::Job(job, Submitted::Joined));
@@ -299,19 +332,27 @@ impl JobQueue for EmbeddedQueue {
     }
 
     fn claim(&self, min_priority: u8, now_ms: u64) -> Result<Option<Claimed>, QueueError> {
+        let mut refused = None;
         while let Some(job) = self.take_next(min_priority, now_ms) {
             let reason = match self.payloads.read(&job.content) {
                 Ok(payload) => return Ok(Some(Claimed { job, payload })),
-                Err(Unreadable::Refused(error)) => {
+                Err(Unreadable::Exhausted(error)) => {
                     self.release(job.id, job.attempt)?;
                     return Err(error);
                 }
-                Err(Unreadable::Missing) => "the payload is gone from the disk",
-                Err(Unreadable::Damaged) => "the payload is damaged on disk",
+                Err(Unreadable::Refused(error)) => {
+                    if !self.postpone(&job, now_ms) {
+                        refused.get_or_insert(error);
+                        continue;
+                    }
+                    format!("the payload cannot be read: {error}")
+                }
+                Err(Unreadable::Missing) => "the payload is gone from the disk".to_owned(),
+                Err(Unreadable::Damaged) => "the payload is damaged on disk".to_owned(),
             };
-            self.fail_damaged(&job, reason, now_ms);
+            self.fail_damaged(&job, &reason, now_ms);
         }
-        Ok(None)
+        refused.map_or(Ok(None), Err)
     }
 
     fn release(&self, id: JobId, attempt: u32) -> Result<(), QueueError> {
@@ -320,8 +361,7 @@ impl JobQueue for EmbeddedQueue {
         if found != Some(attempt) {
             return Err(QueueError::UnknownJob { id });
         }
-        inner.index.update(&id, |job| job.state = State::Accepted);
-        Ok(())
+        inner.release(id)
     }
 
     fn finish(
@@ -343,20 +383,20 @@ impl JobQueue for EmbeddedQueue {
         Ok(self.end(&mut inner, id, state, now_ms))
     }
 
-    fn cancel(&self, id: JobId, now_ms: u64) -> Result<Cancelled, QueueError> {
+    fn cancel(&self, id: JobId, now_ms: u64) -> Result<(Job, Cancelled), QueueError> {
         let mut inner = self.lock();
-        let found = match inner.index.live(&id) {
-            Some(job) if job.state == State::Running => Cancelled::Running,
-            Some(_) => Cancelled::Waiting,
-            None => {
-                let ended = inner.finished(id)?;
-                return ended
-                    .map(|_| Cancelled::Ended)
-                    .ok_or(QueueError::UnknownJob { id });
-            }
+        let Some(job) = inner.index.live(&id).cloned() else {
+            let ended = inner.finished(id)?;
+            return ended
+                .map(|job| (job, Cancelled::Ended))
+                .ok_or(QueueError::UnknownJob { id });
+        };
+        let found = match job.state {
+            State::Running => Cancelled::Running,
+            _ => Cancelled::Waiting,
         };
         self.end(&mut inner, id, State::Cancelled, now_ms);
-        Ok(found)
+        Ok((job, found))
     }
 
     fn job(&self, id: JobId) -> Result<Job, QueueError> {
@@ -373,7 +413,10 @@ impl JobQueue for EmbeddedQueue {
 
     fn jobs(&self, limit: usize) -> Result<Vec<Job>, QueueError> {
         let mut inner = self.lock();
-        let mut jobs: Vec<Job> = inner.index.unfinished().take(limit).cloned().collect();
+        let usage = inner.index.usage();
+        let ended = (usage.finished + usage.unsaved).min(limit / 2);
+        let unfinished = inner.index.unfinished().take(limit - ended);
+        let mut jobs: Vec<Job> = unfinished.cloned().collect();
         let mut ended: Vec<JobId> = inner.index.unsaved.keys().copied().collect();
         ended.extend(inner.index.last_finished().take(limit));
         ended.truncate(limit - jobs.len());
@@ -396,7 +439,7 @@ impl JobQueue for EmbeddedQueue {
         let outdated = inner.index.outdated(before_ms, self.config.max_finished);
         if !outdated.is_empty() {
             let changes: Vec<_> = outdated.iter().map(|(_, id)| Change::Remove(*id)).collect();
-            inner.records.apply(&changes, true)?;
+            inner.records.apply(&changes)?;
             inner.index.forget(&outdated);
         }
         Ok(Swept {

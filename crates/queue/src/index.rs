@@ -9,14 +9,20 @@ use crate::{ContentHash, Count, Job, JobId, State, Usage};
 struct Live {
     job: Job,
     turn: u64,
+    /// How often its payload could not be read.
+    refused: u32,
+    /// When it may be claimed.
+    not_before_ms: u64,
 }
 
-/// A payload on disk.
+/// A payload of unfinished jobs.
 #[derive(Copy, Clone)]
 struct Payload {
     /// Unfinished jobs that need it.
     jobs: usize,
     bytes: u64,
+    /// Whether the file is what was submitted, as far as is known.
+    sound: bool,
 }
 
 /// The unfinished jobs, their payloads, and the ends of the others.
@@ -60,7 +66,20 @@ impl Index {
 
     /// Whether a payload is on disk.
     pub fn has_payload(&self, content: &ContentHash) -> bool {
+        let payload = self.payloads.get(content);
+        payload.is_some_and(|payload| payload.sound)
+    }
+
+    /// Whether an unfinished job needs a payload.
+    pub fn needs_payload(&self, content: &ContentHash) -> bool {
         self.payloads.contains_key(content)
+    }
+
+    /// Notes whether a payload is on disk.
+    pub fn set_payload(&mut self, content: &ContentHash, sound: bool) {
+        if let Some(payload) = self.payloads.get_mut(content) {
+            payload.sound = sound;
+        }
     }
 
     /// Adds an unfinished job that waits.
@@ -68,6 +87,7 @@ impl Index {
         let payload = self.payloads.entry(job.content).or_insert(Payload {
             jobs: 0,
             bytes: job.payload_bytes,
+            sound: true,
         });
         if payload.jobs == 0 {
             self.payload_bytes += payload.bytes;
@@ -76,13 +96,36 @@ impl Index {
         let turn = self.next_turn;
         self.next_turn += 1;
         self.ready.insert((Reverse(job.priority), turn, job.id));
-        self.live.insert(job.id, Live { job, turn });
+        let live = Live {
+            job,
+            turn,
+            refused: 0,
+            not_before_ms: 0,
+        };
+        self.live.insert(live.job.id, live);
     }
 
-    /// The job that is to run next, if its priority is at least this.
-    pub fn next(&self, min_priority: u8) -> Option<JobId> {
-        let (Reverse(priority), _, id) = self.ready.first()?;
-        (*priority >= min_priority).then_some(*id)
+    /// The job that is to run next, of at least this priority.
+    pub fn next(&self, min_priority: u8, now_ms: u64) -> Option<JobId> {
+        let mut urgent = self
+            .ready
+            .iter()
+            .take_while(|(Reverse(priority), ..)| *priority >= min_priority)
+            .map(|(.., id)| *id);
+        urgent.find(|id| {
+            let live = self.live.get(id);
+            live.is_some_and(|live| live.not_before_ms <= now_ms)
+        })
+    }
+
+    /// Lets an unfinished job not be claimed before a time. Says how often this was asked for.
+    pub fn postpone(&mut self, id: &JobId, not_before_ms: u64) -> u32 {
+        let Some(live) = self.live.get_mut(id) else {
+            return 0;
+        };
+        live.not_before_ms = not_before_ms;
+        live.refused += 1;
+        live.refused
     }
 
     /// Jobs that go before a waiting one; 0 for one that runs.

@@ -103,7 +103,7 @@ pub struct Job {
     pub payload_bytes: u64,
     /// How often it was submitted to run, from 1. Results of earlier attempts are not taken.
     pub attempt: u32,
-    /// How often the process ended while it ran.
+    /// How often the process ended without giving it back while it ran.
     pub interruptions: u32,
     /// When it was accepted, in milliseconds since 1970, like the next two.
     pub accepted_ms: u64,
@@ -184,10 +184,10 @@ pub struct Swept {
     pub saved: usize,
 }
 
-/// Something damaged that was set aside.
+/// Something damaged or harmful that was set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
-    /// What it was: a record, a payload, the database.
+    /// What it was: a record, a payload, the database, or a job that ran each time the process was interrupted.
     pub what: &'static str,
     /// The job it belonged to, where that is known.
     pub job: Option<JobId>,

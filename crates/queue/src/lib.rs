@@ -59,10 +59,14 @@ pub trait JobQueue: Send + Sync {
 
     /// Takes the waiting job with the greatest priority, the oldest among equals, if its priority is at least this.
     ///
-    /// A job whose payload is damaged fails, and the next one is taken.
+    /// A job whose payload is damaged fails, and the next one is taken. One whose payload cannot be read is passed over,
+    /// tried again a second later, and fails as damaged the fifth time.
+    ///
+    /// Errors: a payload could not be read and there was no other job, or the system has no file handles or no memory.
     fn claim(&self, min_priority: u8, now_ms: u64) -> Result<Option<Claimed>, QueueError>;
 
-    /// Gives a claimed job back; it waits again.
+    /// Gives a claimed job back; it waits again. When this returns it is on disk that the job does not run: a job that
+    /// runs when the process ends counts as interrupted. It waits again also where the disk does not take that.
     fn release(&self, id: JobId, attempt: u32) -> Result<(), QueueError>;
 
     /// Ends a claimed job.
@@ -74,10 +78,10 @@ pub trait JobQueue: Send + Sync {
         now_ms: u64,
     ) -> Result<Finished, QueueError>;
 
-    /// Cancels a job.
+    /// Cancels a job. Returns it as it was found.
     ///
     /// Errors: [`QueueError::UnknownJob`].
-    fn cancel(&self, id: JobId, now_ms: u64) -> Result<Cancelled, QueueError>;
+    fn cancel(&self, id: JobId, now_ms: u64) -> Result<(Job, Cancelled), QueueError>;
 
     /// A job as it stands.
     ///
@@ -87,8 +91,8 @@ pub trait JobQueue: Send + Sync {
     /// Jobs that go before a waiting one; 0 for any other.
     fn position(&self, id: JobId) -> usize;
 
-    /// At most `limit` jobs: those that run, those that wait, then the finished ones, the last one first. Proofs are
-    /// left out.
+    /// At most `limit` jobs: those that run, those that wait, then the finished ones, the last one first, for which half
+    /// of the places are kept. Proofs are left out.
     fn jobs(&self, limit: usize) -> Result<Vec<Job>, QueueError>;
 
     /// Removes finished jobs whose time is over, and writes what the disk did not take earlier.

@@ -10,6 +10,11 @@ use crate::{ContentHash, QueueError};
 /// Files whose names end so are not finished.
 const STAGED: &str = "part";
 
+/// Linux' numbers for no memory, no file handles in the system, and none in this process.
+const ENOMEM: i32 = 12;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
 /// The folder of payloads.
 pub struct Payloads {
     folder: PathBuf,
@@ -38,8 +43,10 @@ pub enum Unreadable {
     Missing,
     /// Its bytes do not have its hash.
     Damaged,
-    /// The system refused.
+    /// The system refused to read this one.
     Refused(QueueError),
+    /// The system has no file handles or no memory left, whichever payload it is.
+    Exhausted(QueueError),
 }
 
 impl Payloads {
@@ -83,7 +90,14 @@ impl Payloads {
             Ok(bytes) if ContentHash::of(&bytes) == *content => Ok(bytes),
             Ok(_) => Err(Unreadable::Damaged),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Unreadable::Missing),
-            Err(error) => Err(Unreadable::Refused(QueueError::io(path, "read")(error))),
+            Err(error) => {
+                let code = error.raw_os_error();
+                let error = QueueError::io(path, "read")(error);
+                Err(match code {
+                    Some(ENOMEM | ENFILE | EMFILE) => Unreadable::Exhausted(error),
+                    _ => Unreadable::Refused(error),
+                })
+            }
         }
     }
 

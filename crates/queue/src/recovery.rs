@@ -67,7 +67,14 @@ impl Quarantine {
 }
 
 /// Brings a store into order: every unfinished job waits with its payload in place, and nothing else lies about.
-pub fn recover(folder: &Path, payloads: &Payloads, now_ms: u64) -> Result<Inner, QueueError> {
+///
+/// A job fails that ran when the process ended `max_interruptions` times, since it may be what ends it.
+pub fn recover(
+    folder: &Path,
+    payloads: &Payloads,
+    max_interruptions: u32,
+    now_ms: u64,
+) -> Result<Inner, QueueError> {
     let mut quarantine = Quarantine {
         folder: EmbeddedQueue::quarantine_folder(folder),
         reports: Vec::new(),
@@ -80,7 +87,11 @@ pub fn recover(folder: &Path, payloads: &Payloads, now_ms: u64) -> Result<Inner,
         reserved: (0, 0),
     };
     let mut on_disk = sort_payloads(payloads)?;
-    restore_jobs(&mut inner, rows, &mut on_disk, payloads, now_ms)?;
+    let limits = Limits {
+        max_interruptions,
+        now_ms,
+    };
+    restore_jobs(&mut inner, rows, &mut on_disk, payloads, limits)?;
     for content in on_disk.keys().filter(|c| !inner.index.has_payload(c)) {
         if database_lost {
             // Its job is not known any more; a person may still want it.
@@ -135,12 +146,18 @@ fn sort_payloads(payloads: &Payloads) -> Result<HashMap<ContentHash, u64>, Queue
     Ok(on_disk)
 }
 
+/// What decides whether a job is restored.
+struct Limits {
+    max_interruptions: u32,
+    now_ms: u64,
+}
+
 fn restore_jobs(
     inner: &mut Inner,
     rows: Vec<Row>,
     on_disk: &mut HashMap<ContentHash, u64>,
     payloads: &Payloads,
-    now_ms: u64,
+    limits: Limits,
 ) -> Result<(), QueueError> {
     let mut unfinished = Vec::new();
     let mut changed = Vec::new();
@@ -159,27 +176,33 @@ fn restore_jobs(
     unfinished.sort_by_key(|job| (job.accepted_ms, job.id));
     for mut job in unfinished {
         let was_running = job.state == State::Running;
-        if let Some(reason) = payload_fault(&job, on_disk) {
-            let path = payloads.path(&job.content);
-            let file = inner.quarantine.take_file(&path);
+        job.interruptions += u32::from(was_running);
+        let fault = payload_fault(&job, on_disk);
+        if let Some(reason) = &fault {
+            let file = inner.quarantine.take_file(&payloads.path(&job.content));
             on_disk.remove(&job.content);
-            inner
-                .quarantine
-                .report("payload", Some(job.id), file, &reason);
-            job.state = State::Failed {
-                message: format!("{reason}; submit the request again"),
-            };
-            job.finished_ms = Some(now_ms);
-            inner.index.add_finished(&job);
-            changed.push(job);
+            let id = Some(job.id);
+            inner.quarantine.report("payload", id, file, reason);
+        }
+        let fatal = was_running && job.interruptions >= limits.max_interruptions;
+        let fatal = fatal.then(|| interrupted(job.interruptions));
+        if let (Some(reason), None) = (&fatal, &fault) {
+            inner.quarantine.report("job", Some(job.id), None, reason);
+        }
+        let Some(reason) = fault.or(fatal) else {
+            job.state = State::Accepted;
+            if was_running {
+                changed.push(job.clone());
+            }
+            inner.index.add(job);
             continue;
-        }
-        job.state = State::Accepted;
-        if was_running {
-            job.interruptions += 1;
-            changed.push(job.clone());
-        }
-        inner.index.add(job);
+        };
+        job.state = State::Failed {
+            message: format!("{reason}; submit the request again"),
+        };
+        job.finished_ms = Some(limits.now_ms);
+        inner.index.add_finished(&job);
+        changed.push(job);
     }
     let puts = changed.iter().map(Change::Put);
     let changes: Vec<_> = puts
@@ -188,7 +211,13 @@ fn restore_jobs(
     if changes.is_empty() {
         return Ok(());
     }
-    inner.records.apply(&changes, true)
+    inner.records.apply(&changes)
+}
+
+fn interrupted(times: u32) -> String {
+    format!(
+        "the process was killed or crashed {times} times while this job ran, perhaps because of it"
+    )
 }
 
 /// What is plainly wrong with a job's payload. Its bytes are checked when it is read.

@@ -14,6 +14,14 @@ use cuzk_queue::{
 const CHILD: &str = "CUZK_QUEUE_TEST_CHILD";
 const ROUNDS: u64 = 25;
 
+/// A job may be interrupted as often as there are kills.
+fn config() -> Config {
+    Config {
+        max_interruptions: u32::MAX,
+        ..Config::default()
+    }
+}
+
 fn payload(number: u64) -> Vec<u8> {
     let length = number.wrapping_mul(7919) % 5000;
     let bytes = number.to_le_bytes().into_iter().cycle();
@@ -31,7 +39,7 @@ fn say(line: &str) {
 
 /// Submits, claims, finishes and cancels until it is killed, and says what was done once it was done.
 fn work_until_killed(folder: &Path) {
-    let queue = EmbeddedQueue::open(folder, Config::default(), 1).expect("it opens after a kill");
+    let queue = EmbeddedQueue::open(folder, config(), 1).expect("it opens after a kill");
     assert_eq!(queue.take_quarantined(), vec![], "nothing may be damaged");
     let start = u64::from(std::process::id()) << 32;
     std::thread::scope(|scope| {
@@ -133,7 +141,7 @@ fn kill_9_loses_nothing() {
 }
 
 fn check(folder: &Path, accepted: &BTreeMap<JobId, u64>, ended: &[JobId]) {
-    let queue = EmbeddedQueue::open(folder, Config::default(), 1).expect("it opens after a kill");
+    let queue = EmbeddedQueue::open(folder, config(), 1).expect("it opens after a kill");
     assert_eq!(queue.take_quarantined(), vec![]);
     for (id, number) in accepted {
         let job = queue.job(*id).expect("an accepted job is known");

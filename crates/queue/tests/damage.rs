@@ -59,6 +59,118 @@ fn a_damaged_payload_fails_its_job_and_no_other() {
 }
 
 #[test]
+fn a_damaged_payload_that_two_jobs_need_is_there_again_when_one_is_submitted_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let queue = open(folder.path());
+    let named = |name: &str| Submission {
+        request_id: name.to_owned(),
+        kind: 1,
+        priority: 2,
+        payload: payload("shared"),
+    };
+    let (first, _) = queue.submit(named("first"), 11).expect("there is room");
+    let (second, _) = queue.submit(named("second"), 11).expect("there is room");
+    fs::write(payload_file(folder.path(), &first), b"damaged").expect("it is ours");
+    let job = |id| queue.job(id).expect("it is known");
+    // The first fails; the second fails too unless the content comes back before it is claimed.
+    let next = |wanted: &Job, now_ms| {
+        let claimed = queue.claim(0, now_ms).expect("it reads");
+        let claimed = claimed.expect("its content is there again");
+        assert_eq!(claimed.job.id, wanted.id);
+        assert_eq!(claimed.payload, payload("shared"));
+    };
+    let urgent = Submission {
+        priority: 3,
+        ..named("urgent")
+    };
+    let (urgent, _) = queue.submit(urgent, 11).expect("there is room");
+    assert_eq!(queue.claim(3, 12).expect("it reads"), None);
+    assert!(matches!(job(urgent.id).state, State::Failed { .. }));
+    assert_eq!(job(first.id).state, State::Accepted);
+    let (_, how) = queue.submit(named("urgent"), 13).expect("there is room");
+    assert_eq!(how, Submitted::New);
+    next(&first, 14);
+    next(&second, 15);
+    assert_eq!(queue.usage().payload_bytes, payload("shared").len() as u64);
+}
+
+#[test]
+fn a_payload_that_cannot_be_read_holds_nobody_up_and_counts_as_damaged_at_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let queue = open(folder.path());
+    let (bad, _) = submit(&queue, "bad");
+    let (good, _) = submit(&queue, "good");
+    // Reading a folder is refused, whoever asks.
+    let file = payload_file(folder.path(), &bad);
+    fs::remove_file(&file).expect("it is ours");
+    fs::create_dir(&file).expect("it is ours");
+    let claimed = queue.claim(0, 0).expect("the other one reads");
+    assert_eq!(claimed.map(|claimed| claimed.job.id), Some(good.id));
+    assert_eq!(queue.claim(0, 999).expect("nothing is tried"), None);
+    for second in 1..4 {
+        let refused = queue.claim(0, second * 1000);
+        assert!(matches!(refused, Err(QueueError::Io { .. })), "{refused:?}");
+        let state = queue.job(bad.id).expect("it is known").state;
+        assert_eq!(state, State::Accepted);
+    }
+    assert_eq!(queue.claim(0, 4000).expect("it failed"), None);
+    let state = queue.job(bad.id).expect("it is known").state;
+    assert!(matches!(&state, State::Failed { message } if message.contains("cannot be read")));
+    let (_, how) = submit(&queue, "bad");
+    assert_eq!(how, Submitted::New);
+    let claimed = queue.claim(0, 4001).expect("it reads");
+    assert_eq!(claimed.map(|claimed| claimed.job.id), Some(bad.id));
+}
+
+#[test]
+fn a_job_that_ends_the_process_each_time_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (bad, good) = {
+        let queue = open(folder.path());
+        let later = Submission {
+            request_id: "good".to_owned(),
+            kind: 1,
+            priority: 2,
+            payload: payload("good"),
+        };
+        let good = queue.submit(later, 12).expect("there is room").0;
+        (submit(&queue, "bad").0, good)
+    };
+    for interruption in 0..3 {
+        let queue = open(folder.path());
+        assert_eq!(queue.take_quarantined(), vec![]);
+        // A process that gives its jobs back ends well, however often.
+        for _ in 0..3 {
+            let claimed = queue.claim(0, 12).expect("it reads").expect("one waits");
+            queue.release(claimed.job.id, 1).expect("it runs");
+        }
+        let claimed = queue.claim(0, 12).expect("it reads").expect("one waits");
+        assert_eq!(claimed.job.id, bad.id);
+        assert_eq!(claimed.job.interruptions, interruption);
+        // What a kill leaves is what is on disk now.
+        let copy = tempfile::tempdir().expect("a folder");
+        fs::copy(folder.path().join("jobs.redb"), copy.path().join("x")).expect("it is ours");
+        drop(queue);
+        fs::copy(copy.path().join("x"), folder.path().join("jobs.redb")).expect("it is ours");
+    }
+    let queue = open(folder.path());
+    let state = queue.job(bad.id).expect("it is known").state;
+    assert!(
+        matches!(&state, State::Failed { message } if message.contains("3 times")),
+        "{state:?}"
+    );
+    let told = queue.take_quarantined();
+    assert_eq!(
+        (told.len(), told[0].what, told[0].job),
+        (1, "job", Some(bad.id))
+    );
+    let claimed = queue.claim(0, 13).expect("it reads");
+    assert_eq!(claimed.map(|claimed| claimed.job.id), Some(good.id));
+    let (again, how) = submit(&queue, "bad");
+    assert_eq!((how, again.interruptions), (Submitted::New, 0));
+}
+
+#[test]
 fn a_payload_that_is_short_or_gone_is_noticed_at_the_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let queue = open(folder.path());

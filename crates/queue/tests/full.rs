@@ -55,6 +55,34 @@ fn bounds_push_back_and_leave_everything_as_it_was() {
     assert_eq!(files.count(), 3);
 }
 
+#[test]
+fn a_list_shows_what_waits_and_what_ended_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let queue = EmbeddedQueue::open(folder.path(), Config::default(), 1).expect("it opens");
+    let names = |limit| -> Vec<String> {
+        let jobs = queue.jobs(limit).expect("they read");
+        jobs.into_iter().map(|job| job.request_id).collect()
+    };
+    for name in ["a", "b", "c", "d", "e"] {
+        submit(&queue, name, 10).expect("there is room");
+    }
+    assert_eq!(names(4), ["a", "b", "c", "d"]);
+    for (ended, now_ms) in [("a", 12), ("b", 13), ("c", 14)] {
+        let claimed = queue.claim(0, now_ms).expect("it reads").expect("it waits");
+        assert_eq!(claimed.job.request_id, ended);
+        queue.cancel(claimed.job.id, now_ms).expect("it is known");
+    }
+    for name in ["f", "g", "h"] {
+        submit(&queue, name, 10).expect("there is room");
+    }
+    queue.claim(0, 15).expect("it reads").expect("it waits");
+    assert_eq!(names(4), ["d", "e", "c", "b"]);
+    assert_eq!(names(7), ["d", "e", "f", "g", "c", "b", "a"]);
+    assert_eq!(names(9), ["d", "e", "f", "g", "h", "c", "b", "a"]);
+    assert_eq!(names(1), ["d"]);
+    assert_eq!(names(0), [""; 0]);
+}
+
 /// A folder that this process cannot write to, whoever it runs as.
 fn unwritable() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -97,7 +125,7 @@ fn a_folder_that_goes_away_while_the_queue_is_open_loses_nothing() {
     fs::remove_file(&payloads).expect("it is ours");
     fs::rename(&away, &payloads).expect("it is ours");
     submit(&queue, "taken", 100).expect("there is room");
-    let claimed = queue.claim(0, 3).expect("it reads");
+    let claimed = queue.claim(0, 1100).expect("it reads");
     assert_eq!(claimed.map(|claimed| claimed.job.id), Some(kept.id));
     assert_eq!(queue.take_quarantined(), vec![]);
 }

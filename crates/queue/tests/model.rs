@@ -16,6 +16,7 @@ const MAX_JOBS: usize = 5;
 const MAX_BYTES: u64 = 100;
 const KEEP_MS: u64 = 12;
 const MAX_FINISHED: usize = 3;
+const MAX_INTERRUPTIONS: u32 = 2;
 
 type Checked = Result<(), TestCaseError>;
 
@@ -80,6 +81,7 @@ struct ModelJob {
     content: u8,
     priority: u8,
     attempt: u32,
+    interruptions: u32,
     accepted_ms: u64,
     finished_ms: u64,
     state: State,
@@ -129,6 +131,7 @@ impl Model {
             content,
             priority,
             attempt,
+            interruptions: 0,
             accepted_ms: now_ms,
             finished_ms: 0,
             state: State::Accepted,
@@ -152,6 +155,26 @@ impl Model {
             job.state = state;
             job.finished_ms = now_ms;
         }
+    }
+
+    /// The process ends while jobs run. Returns how many fail by it.
+    fn interrupt(&mut self, now_ms: u64) -> usize {
+        let running = |job: &&mut ModelJob| job.state == State::Running;
+        let mut failed = 0;
+        for job in self.jobs.values_mut().filter(running) {
+            job.interruptions += 1;
+            job.state = State::Accepted;
+            if job.interruptions == MAX_INTERRUPTIONS {
+                let message = "the process was killed or crashed 2 times while this job ran, perhaps because of it; \
+                               submit the request again";
+                job.state = State::Failed {
+                    message: message.to_owned(),
+                };
+                job.finished_ms = now_ms;
+                failed += 1;
+            }
+        }
+        failed
     }
 
     fn sweep(&mut self, now_ms: u64) -> usize {
@@ -191,6 +214,7 @@ fn open(folder: &Path, now_ms: u64) -> EmbeddedQueue {
         max_payload_bytes: MAX_BYTES,
         keep_finished: Duration::from_millis(KEEP_MS),
         max_finished: MAX_FINISHED,
+        max_interruptions: MAX_INTERRUPTIONS,
     };
     EmbeddedQueue::open(folder, config, now_ms).expect("the folder is ours")
 }
@@ -234,11 +258,10 @@ impl Bench {
             Call::Reopen => {
                 self.queue = None;
                 self.queue = Some(open(self.folder.path(), self.now_ms));
-                for job in self.model.jobs.values_mut() {
-                    if job.state == State::Running {
-                        job.state = State::Accepted;
-                    }
-                }
+                let failed = self.model.interrupt(self.now_ms);
+                let told = self.queue().take_quarantined();
+                prop_assert!(told.iter().all(|found| found.what == "job"));
+                prop_assert_eq!(told.len(), failed);
                 Ok(())
             }
         }
@@ -309,7 +332,7 @@ impl Bench {
                     _ => Cancelled::Ended,
                 };
                 let found = self.queue().cancel(id, self.now_ms).expect("it is known");
-                prop_assert_eq!(found, wanted);
+                prop_assert_eq!((found.0.state, found.1), (job.state.clone(), wanted));
                 if wanted != Cancelled::Ended {
                     self.model.end(&id, State::Cancelled, self.now_ms);
                 }
@@ -344,6 +367,7 @@ impl Bench {
                     prop_assert_eq!(job.request_id.as_str(), REQUESTS[request]);
                     prop_assert_eq!(job.priority, wanted.priority);
                     prop_assert_eq!(job.attempt, wanted.attempt);
+                    prop_assert_eq!(job.interruptions, wanted.interruptions);
                 }
                 (Err(QueueError::UnknownJob { .. }), None) => {}
                 (job, wanted) => prop_assert!(false, "{job:?}, wanted {wanted:?}"),

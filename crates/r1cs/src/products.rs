@@ -1,5 +1,6 @@
 //! Rows that were evaluated where the witness was computed.
 
+use std::fmt;
 use std::sync::Arc;
 
 use cuzk_curve::Fr;
@@ -8,12 +9,19 @@ use cuzk_curve::Fr;
 const PART_ROWS: usize = 1 << 14;
 
 /// Values of rows in order, in parts that an extensible synthesis shares with its children instead of copying them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct RowVector {
     full: Vec<Arc<Vec<Fr>>>,
     last: Vec<Fr>,
     /// Rows of the full parts.
     rows: usize,
+}
+
+/// Their number: the values tell the witness, and are many.
+impl fmt::Debug for RowVector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowVector({} rows)", self.len())
+    }
 }
 
 impl RowVector {

@@ -1,5 +1,7 @@
 //! Assignments: as a synthesis yields them, and packed by the classes that a circuit was compiled with.
 
+use std::fmt;
+
 use cuzk_curve::Fr;
 use ff::Field;
 use rayon::prelude::*;
@@ -38,7 +40,7 @@ impl From<Value> for Fr {
 }
 
 /// An assignment in which each aux value is stored by what it is: a bit or a field element.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Assignment {
     /// The public inputs, ONE first.
     pub inputs: Vec<Fr>,
@@ -48,6 +50,16 @@ pub struct Assignment {
     bits: Bitmap,
     /// The aux values that are neither, in order.
     fields: Vec<Fr>,
+}
+
+/// Counts: the values are secret but for the inputs, and many.
+impl fmt::Debug for Assignment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assignment")
+            .field("inputs", &self.inputs.len())
+            .field("aux", &self.bits.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Assignment {
@@ -332,13 +344,23 @@ pub struct Escape {
 
 /// A witness packed by class: a bit for each aux variable of the boolean class, a slot for each input and each aux
 /// variable of the field class, and a list of the boolean-class values that are not bits. A satisfied witness has none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PackedWitness {
     inputs: usize,
     slots: Vec<Fr>,
     bits: Bitmap,
     escapes: Vec<Escape>,
     products: Option<Products>,
+}
+
+/// Counts: the values are secret but for the inputs, and many.
+impl fmt::Debug for PackedWitness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PackedWitness")
+            .field("inputs", &self.inputs)
+            .field("aux", &self.bits.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl PackedWitness {

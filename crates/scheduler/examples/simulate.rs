@@ -249,6 +249,7 @@ impl Simulation {
             Action::Accepted { .. }
             | Action::Rejected { .. }
             | Action::Overtaken { .. }
+            | Action::NoRoom { .. }
             | Action::OutOfService { .. }
             | Action::BackInService { .. } => {}
         }

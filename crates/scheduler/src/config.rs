@@ -9,7 +9,7 @@ use crate::types::Bytes;
 pub struct Config {
     /// The budget of host memory for witnesses and resources.
     pub host_memory: Bytes,
-    /// The part of it that only critical jobs may use.
+    /// The part of it that only critical jobs may use. None by default: how much one takes is the caller's knowledge.
     pub critical_host_memory: Bytes,
     /// Lanes of each device.
     pub lanes: u32,

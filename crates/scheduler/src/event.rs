@@ -160,13 +160,15 @@ pub enum Event {
         /// From where.
         place: Place,
     },
-    /// Somebody wants a resource resident in advance. Answered by [`Action::Load`] where there is room without evicting
-    /// anything and it is not resident yet, else by nothing. A device gets it from the host's memory only.
+    /// Somebody wants a resource resident in advance, on the host and then on devices. Answered by [`Action::Load`] for each
+    /// memory where it is not yet, by [`Action::NoRoom`] where the host has no room for it, and by nothing for a device
+    /// that has none, that is out of service or on which a unit waits for memory. Nothing is evicted for it, but what is
+    /// leaving a device counts as gone.
     Preload {
         /// Whose.
         circuit: Circuit,
-        /// Where.
-        place: Place,
+        /// On which devices.
+        devices: Vec<DeviceId>,
     },
     /// Somebody wants a resource out of all memories. It is evicted where it is not in use.
     Unload {
@@ -247,6 +249,11 @@ pub enum Action {
         circuit: CircuitId,
         /// From where.
         place: Place,
+    },
+    /// The host has no room for a resource that somebody wants in advance ([`Event::Preload`]).
+    NoRoom {
+        /// Whose.
+        circuit: CircuitId,
     },
     /// A device takes no more work until it has been probed.
     OutOfService {

@@ -61,6 +61,11 @@ impl Pool {
         self.budget.minus(self.used)
     }
 
+    /// What is free, and what will be when the resources that are being evicted have left.
+    pub(crate) fn free_soon(&self) -> Bytes {
+        self.free().plus(self.leaving_bytes)
+    }
+
     /// Takes bytes that are known to be free.
     pub(crate) fn reserve(&mut self, bytes: Bytes) {
         assert!(bytes <= self.free(), "reserved beyond the budget");
@@ -99,7 +104,7 @@ impl Pool {
 
     /// Bytes that can become free: what is free, leaving or idle.
     pub(crate) fn room(&self) -> Bytes {
-        self.free().plus(self.leaving_bytes).plus(self.idle_bytes)
+        self.free_soon().plus(self.idle_bytes)
     }
 
     /// What `circuit`'s resource would take beyond what it takes already.
@@ -215,7 +220,7 @@ impl Pool {
         if self.room_beside(keep) < wanted {
             return evicted;
         }
-        while self.free().plus(self.leaving_bytes) < wanted {
+        while self.free_soon() < wanted {
             let oldest = self.idle.iter().find(|(_, circuit)| *circuit != keep);
             let Some(&(_, circuit)) = oldest else {
                 break;

@@ -23,10 +23,12 @@ pub enum Step {
     Msm,
     /// A sum over a query of the witness: L, A, B in G1, B in G2.
     MsmQuery,
+    /// Giving memory back. It has no result: it can only be slow or hang.
+    Free,
 }
 
 impl Step {
-    /// All steps, in the order of a proof.
+    /// All steps that have a result, in the order of a proof.
     pub const ALL: [Self; 7] = [
         Self::LoadMatrices,
         Self::LoadPoints,
@@ -47,6 +49,7 @@ impl Step {
             Self::Quotient => "quotient",
             Self::Msm => "MSM",
             Self::MsmQuery => "MSM of a query",
+            Self::Free => "free",
         }
     }
 }

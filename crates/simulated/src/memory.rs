@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Shared, lock};
+use super::{Fault, Shared, Step, lock};
 
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -51,6 +51,11 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        match self.device.injections.take(Step::Free) {
+            Some(Fault::Hang) => self.device.hang(),
+            Some(Fault::Slow(time)) => std::thread::sleep(time),
+            Some(Fault::Error | Fault::OutOfMemory | Fault::WrongResult) | None => {}
+        }
         lock(&self.device.memory.used).0 -= self.bytes;
     }
 }

@@ -4,7 +4,7 @@
 mod tests;
 
 use cuzk_curve::simd::{Arch, Kernel, dispatch};
-use cuzk_curve::{EncodedPoints, Fr, Group};
+use cuzk_curve::{EncodedPoints, Fr, Group, Wiped};
 use group::Curve;
 use group::prime::PrimeCurveAffine;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use crate::msm::sums::sum_lists;
 /// Scalars that one task multiplies.
 const CHUNK: usize = 8192;
 
-/// `scalars[i] * base` for each i.
+/// `scalars[i] * base` for each i. The scalars may be secret: what tells them is overwritten before it is freed.
 pub fn fixed_base<G: Group>(base: &G::Affine, scalars: &[Fr]) -> Vec<G::Affine> {
     dispatch(FixedBase::<G> { base, scalars })
 }
@@ -38,7 +38,8 @@ impl<G: Group> Kernel for FixedBase<'_, G> {
             .par_chunks(CHUNK)
             .zip(out.par_chunks_mut(CHUNK))
             .for_each(|(scalars, out)| {
-                let lists = digit_lists(&Digits::new(scalars, window));
+                let digits = Wiped::new(Digits::new(scalars, window));
+                let lists = Wiped::new(digit_lists(&digits));
                 let sums = sum_lists(arch, &table, &lists);
                 out.copy_from_slice(&to_affine(arch, &sums));
             });
@@ -91,7 +92,7 @@ fn doubled(windows: usize, known: usize) -> Lists {
 
 /// A list for each scalar: the places in the table of the multiples that its digits name.
 fn digit_lists(digits: &Digits) -> Lists {
-    let mut lists = Lists::default();
+    let mut lists = Lists::with_room(digits.len(), digits.len() * digits.windows());
     for scalar in 0..digits.len() {
         lists.push((0..digits.windows()).filter_map(|window| {
             let digit = digits.get(scalar, window);

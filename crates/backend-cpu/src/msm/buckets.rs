@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use cuzk_curve::Wipe;
+
 use super::digits::Digits;
 
 /// The top bit of an entry: the point is to be subtracted. The other bits are the point's index.
@@ -16,7 +18,22 @@ pub(crate) struct Lists {
     pub(crate) offsets: Vec<u32>,
 }
 
+impl Wipe for Lists {
+    fn wipe(&mut self) {
+        self.entries.wipe();
+        self.offsets.wipe();
+    }
+}
+
 impl Lists {
+    /// No lists, and room for so many with so many entries.
+    pub(crate) fn with_room(lists: usize, entries: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(entries),
+            offsets: Vec::with_capacity(lists + 1),
+        }
+    }
+
     /// Number of lists.
     pub(crate) fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)

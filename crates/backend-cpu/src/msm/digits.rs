@@ -3,7 +3,7 @@
 //! A scalar k is taken as the residue of least magnitude, so -1 has one digit like 1, and written in base 2^c with
 //! digits from -2^(c-1) to 2^(c-1) - 1. Buckets are then half as many as with unsigned digits.
 
-use cuzk_curve::{Fr, large_pages};
+use cuzk_curve::{Fr, Wipe, large_pages};
 use ff::PrimeField;
 use rayon::prelude::*;
 
@@ -98,6 +98,12 @@ impl Digits {
             let len = BLOCK.min(self.len - b * BLOCK);
             &block[window * BLOCK..window * BLOCK + len]
         })
+    }
+}
+
+impl Wipe for Digits {
+    fn wipe(&mut self) {
+        self.blocks.wipe();
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which points each step of a batch adds to which sums.
 
+use cuzk_curve::Wiped;
+
 use super::tasks::Task;
 
 /// The entries of a batch's tasks, step after step, the longest task first: those of a step lie side by side, and the
@@ -12,7 +14,8 @@ pub(crate) struct Schedule {
     active: Vec<u32>,
     /// Where each step's entries start.
     starts: Vec<u32>,
-    entries: Vec<u32>,
+    /// They tell the scalars, which may be secret.
+    entries: Wiped<Vec<u32>>,
 }
 
 /// The entries that a step has for a row of positions.
@@ -45,6 +48,10 @@ impl Schedule {
         for active in &self.active {
             self.starts.push(total);
             total += active.next_multiple_of(lanes as u32);
+        }
+        if self.entries.capacity() < total as usize {
+            self.entries = Wiped::default();
+            self.entries.reserve_exact(total as usize);
         }
         self.entries.clear();
         self.entries.resize(total as usize, 0);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use cuzk_daemon::config::{Config, LogFormat};
@@ -12,9 +13,12 @@ use crate::args::ParamsFolder;
 use crate::daemon_args::{LogFormat as Wanted, Serve};
 use crate::{engine, places};
 
+/// How long what the daemon does for itself may take when it has ended.
+const LAST_TASKS: Duration = Duration::from_secs(5);
+
 /// Answers calls until told to end.
 pub fn run(args: &Serve) -> anyhow::Result<()> {
-    let config = configuration(args)?;
+    let mut config = configuration(args)?;
     start_logging(&config.log_level, config.log_format)?;
     if let Some(threads) = config.engine.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -38,16 +42,19 @@ pub fn run(args: &Serve) -> anyhow::Result<()> {
     let choice = engine::choice(args.backend.as_ref(), &config.engine);
     let memory = args.device_memory.map(|bytes| bytes.0);
     let circuits = places::cache(&args.pce)?;
-    let proving = engine::start(&choice, memory, &config.engine, keys, circuits)?;
+    let (proving, in_flight) = engine::start(&choice, memory, &config.engine, keys, circuits)?;
+    config.in_flight.get_or_insert(in_flight);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let stop = on_signals()?;
         let daemon = Daemon::bind(config, args.insecure, Arc::new(queue), proving).await?;
         daemon.serve(stop).await
-    })?;
-    Ok(())
+    });
+    // What still waits for a disk or the engine then holds nobody up.
+    runtime.shutdown_timeout(LAST_TASKS);
+    Ok(served?)
 }
 
 /// The file, and what the command line says besides.

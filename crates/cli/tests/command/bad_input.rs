@@ -251,6 +251,29 @@ fn a_wrong_witness_names_its_constraint() {
     assert!(error.contains("1 fault"), "{error}");
 }
 
+/// Vanilla proofs with other randomness than that which they were made for satisfy their circuit, of another statement.
+#[test]
+fn a_proof_of_another_statement_does_not_leave() {
+    let bench = proved();
+    bench.synth("winning-post", &[]);
+    bench.json(&["keygen", "--circuit", "winning-2k"]);
+    for (circuit, wrong) in [("winning-2k", "winning.json"), ("wpost-2k", "window.json")] {
+        let json = fs::read(bench.path(&format!("payloads/{circuit}.json"))).unwrap();
+        let mut payload = Payload::from_json(&json).unwrap();
+        payload.randomness[0] ^= 1;
+        fs::write(bench.path(wrong), payload.to_json()).unwrap();
+        let error = bench.fails(4, &["prove", wrong, "--out", "none"]);
+        assert!(
+            error.contains("of partition 0 is not the statement"),
+            "{error}"
+        );
+        let check = ["compile", "--check", wrong, "--circuit", circuit];
+        let error = bench.fails(4, &check);
+        assert!(error.contains("is not the statement's"), "{error}");
+        assert!(!bench.path("none").exists());
+    }
+}
+
 /// Public inputs that are no field elements.
 #[test]
 fn values_above_the_modulus_are_named() {

@@ -37,8 +37,8 @@ pub trait Mask: Copy + Debug + Send + Sync + 'static {
 ///
 /// **Bounds.** A vector element is a representative that need not be canonical: every operation returns a *reduced*
 /// one, below 2p, except for the `_lazy` ones. Those take reduced operands and return a *lazy* one, which may go into
-/// any operation that is not lazy itself, and into nothing else ([`Lanes::is_zero`] and [`Lanes::equals`] want reduced
-/// operands, and [`CoordinateLanes::scatter`] too). Lazy operations save about half of an addition, and matter only in
+/// any operation that is not lazy itself, and into nothing else ([`Lanes::is_zero`], [`Lanes::equals`], [`FrLanes::store`] and
+/// [`CoordinateLanes::scatter`] want reduced operands). Lazy operations save about half of an addition, and matter only in
 /// the innermost loops: `a.sub_lazy(b).mul(c)`.
 pub trait Lanes: Copy + Send + Sync + 'static {
     /// The architecture of the vector.
@@ -133,7 +133,7 @@ pub trait FrLanes: Lanes {
     /// Where `rows` is too short.
     fn load(arch: Self::Arch, rows: &[Self::Scalar], stride: usize) -> Self;
     /// Stores what was loaded in linear form, canonical: lane `i` goes to `rows[i * stride]`. The operand must be
-    /// reduced or lazy.
+    /// reduced.
     ///
     /// # Panics
     /// Where `rows` is too short.

@@ -18,6 +18,9 @@ use crate::address::Address;
 /// Where the daemon listens when nothing says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:9820";
 
+/// Jobs that an engine with few lanes has at a time.
+pub const USUAL_IN_FLIGHT: usize = 16;
+
 /// What requests that are being received may take: a good number of the greatest ones.
 const MAX_REQUEST_BYTES: u64 = 4 << 30;
 
@@ -42,8 +45,8 @@ pub struct Config {
     pub store: Option<PathBuf>,
     /// The bounds of the queue.
     pub queue: cuzk_queue::Config,
-    /// Jobs of a priority and above that the engine has at a time.
-    pub in_flight: usize,
+    /// Jobs of a priority and above that the engine has at a time; [`USUAL_IN_FLIGHT`] where nothing says otherwise.
+    pub in_flight: Option<usize>,
     /// What the engine is to use.
     pub engine: EngineConfig,
     /// Which events are logged, as a filter of the crate tracing-subscriber.
@@ -151,7 +154,10 @@ impl Config {
                 .max_request_bytes
                 .map_or(MAX_REQUEST_BYTES, |size| size.0.0),
             drain: Duration::from_secs(daemon.drain_seconds.unwrap_or(60)),
-            in_flight: positive("queue.in_flight", file.queue.in_flight, 16)?,
+            in_flight: match file.queue.in_flight {
+                Some(0) => return Err("queue.in_flight: wanted at least 1, found 0".to_owned()),
+                in_flight => in_flight,
+            },
             store: file.queue.store.clone(),
             queue: queue_bounds(&file.queue)?,
             engine: EngineConfig {
@@ -184,7 +190,7 @@ impl Default for Config {
             drain: Duration::from_secs(60),
             store: None,
             queue: cuzk_queue::Config::default(),
-            in_flight: 16,
+            in_flight: None,
             engine: EngineConfig::default(),
             log_level: "info".to_owned(),
             log_format: LogFormat::Text,
@@ -205,6 +211,7 @@ fn queue_bounds(file: &file::Queue) -> Result<cuzk_queue::Config, String> {
             Duration::from_secs(hours.saturating_mul(3600))
         }),
         max_finished: positive("queue.max_finished", file.max_finished, usual.max_finished)?,
+        ..usual
     })
 }
 
@@ -370,6 +377,10 @@ format = "json"
             (
                 "[daemon]\nmax_connections = 0",
                 "daemon.max_connections: wanted at least 1",
+            ),
+            (
+                "[queue]\nin_flight = 0",
+                "queue.in_flight: wanted at least 1",
             ),
             ("[daemon]\ntls_cert = \"a\"", "go together"),
             ("[logging]\nformat = \"xml\"", "xml"),

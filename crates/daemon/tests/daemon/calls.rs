@@ -263,7 +263,7 @@ async fn overload_is_told_from_absence() {
 
 #[tokio::test]
 async fn jobs_are_cancelled_in_every_state() {
-    let daemon = start(|config| config.in_flight = 1).await;
+    let daemon = start(|config| config.in_flight = Some(1)).await;
     let mut client = daemon.client().await;
     let running = submit(&mut client, request(1, "running", b"hangs"))
         .await
@@ -307,7 +307,7 @@ async fn jobs_are_cancelled_in_every_state() {
 
 #[tokio::test]
 async fn urgent_jobs_do_not_wait_for_a_place() {
-    let daemon = start(|config| config.in_flight = 1).await;
+    let daemon = start(|config| config.in_flight = Some(1)).await;
     let mut client = daemon.client().await;
     submit(&mut client, request(2, "low", b"hangs"))
         .await

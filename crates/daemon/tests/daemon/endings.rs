@@ -9,7 +9,7 @@ use crate::support::daemon::{client, start_in};
 use crate::support::{check, prove, request, start, status, submit, wait};
 use cuzk_daemon::Address;
 use cuzk_proto::v1::await_proof_response::Status;
-use cuzk_proto::v1::{GetStatusRequest, SubmitProofRequest};
+use cuzk_proto::v1::{GetStatusRequest, PreloadSrsRequest, SubmitProofRequest};
 use tonic::Code;
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn jobs_that_do_not_end_are_kept_for_the_next_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = start_in(folder.path(), |config| {
         config.drain = Duration::from_millis(100);
-        config.in_flight = 1;
+        config.in_flight = Some(1);
     })
     .await;
     let mut client = first.client().await;
@@ -89,6 +89,56 @@ async fn jobs_that_do_not_end_are_kept_for_the_next_start() {
     second.end_now().await;
 }
 
+#[tokio::test]
+async fn a_key_that_does_not_load_holds_up_no_end() {
+    let daemon = start(|_| {}).await;
+    daemon.proving.loads_slowly.store(true, Ordering::SeqCst);
+    let mut client = daemon.client().await;
+    let circuit_id = "four-2k".to_owned();
+    let load = client.preload_srs(PreloadSrsRequest { circuit_id });
+    let (told, ()) = tokio::join!(load, async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let ended = tokio::time::timeout(Duration::from_secs(3), daemon.end());
+        ended.await.expect("it ends at once");
+    });
+    let told = told.expect_err("the daemon ended");
+    assert_eq!(told.code(), Code::Unavailable, "{told}");
+}
+
+#[tokio::test]
+async fn a_job_that_is_given_back_at_each_end_is_never_given_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut id = String::new();
+    for start in 0..5 {
+        let daemon = start_in(folder.path(), |config| {
+            config.drain = Duration::from_millis(10);
+        })
+        .await;
+        let mut client = daemon.client().await;
+        if start == 0 {
+            id = submit(&mut client, request(1, "hung", b"hangs"))
+                .await
+                .expect("taken");
+        }
+        while daemon.proving.running() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        match start % 2 {
+            0 => daemon.end().await,
+            _ => daemon.end_now().await,
+        }
+    }
+    let queue =
+        cuzk_queue::EmbeddedQueue::open(&folder.path().join("store"), Default::default(), 1);
+    let queue = queue.expect("the daemon is gone");
+    let id = id.parse().expect("an id");
+    let job = cuzk_queue::JobQueue::job(&queue, id).expect("it is known");
+    assert_eq!(
+        (job.interruptions, job.state),
+        (0, cuzk_queue::State::Accepted)
+    );
+}
+
 /// Set in the process that is going to be killed: the folder of its store and socket.
 const CHILD: &str = "CUZK_DAEMON_TEST_CHILD";
 const KILLS: usize = 50;
@@ -101,7 +151,12 @@ fn socket(folder: &Path) -> Address {
 fn serve_until_killed(folder: &Path) {
     let runtime = tokio::runtime::Runtime::new().expect("threads");
     runtime.block_on(async {
-        let daemon = start_in(folder, |config| config.listen = socket(folder)).await;
+        let daemon = start_in(folder, |config| {
+            config.listen = socket(folder);
+            // They are killed more often than a job may be.
+            config.queue.max_interruptions = u32::MAX;
+        })
+        .await;
         daemon.served.await.expect("no panic").expect("it serves");
     });
 }

@@ -59,6 +59,8 @@ async fn the_state_is_shown() {
     assert_eq!(found["total_proofs_failed"], 1);
     assert_eq!(found["gpus"][0]["name"], "simulated");
     assert_eq!(found["gpus"][0]["lanes"][0]["job"], id.as_str());
+    let queues = found["queues"].as_array().expect("a list");
+    assert_eq!(queues.len(), 4, "each kind has one");
     let jobs = found["jobs"].as_array().expect("a list");
     let states: Vec<_> = jobs
         .iter()

@@ -2,6 +2,7 @@
 
 mod calls;
 mod endings;
+mod harm;
 mod http;
 mod sockets;
 mod support;

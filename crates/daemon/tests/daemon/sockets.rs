@@ -224,6 +224,17 @@ async fn mutual_tls_lets_in_whom_the_authority_knows() {
         Err(_) => Err(()),
     };
     assert!(answer.is_err(), "it talks TLS only");
+
+    // The beginning of a handshake is none.
+    let mut slow = TcpStream::connect(tcp_of(&address))
+        .await
+        .expect("it listens");
+    slow.write_all(&[0x16, 3, 1, 2, 0, 1])
+        .await
+        .expect("it is read");
+    let mut answer = Vec::new();
+    let closed = tokio::time::timeout(Duration::from_secs(20), slow.read_to_end(&mut answer));
+    let _ = closed.await.expect("whoever does not go on is let go");
     daemon.end().await;
 }
 
@@ -232,10 +243,14 @@ async fn silent_and_malformed_callers_do_no_harm() {
     let daemon = start(|config| config.max_connections = 60).await;
     let address = tcp_of(&daemon.address);
     let mut silent = Vec::new();
-    for _ in 0..50 {
-        silent.push(TcpStream::connect(address).await.expect("it listens"));
-    }
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    for number in 0..50 {
+        let mut caller = TcpStream::connect(address).await.expect("it listens");
+        // Some say nothing, some a part of what they should.
+        let said = &preface[..number % 24];
+        caller.write_all(said).await.expect("it is read");
+        silent.push(caller);
+    }
     let frames: [&[u8]; 5] = [
         b"GET / HTTP/1.1\r\n\r\n",
         // A frame of 16 MiB, a SETTINGS frame on a stream, a HEADERS frame of noise, a stream that never was.

@@ -29,7 +29,7 @@ pub(super) struct CircuitRecord {
     pub(super) meanwhile: Option<CircuitId>,
     /// Whether it is such a circuit.
     pub(super) early: Option<Early>,
-    /// Whether it is wanted on all devices as soon as its sizes are known.
+    /// Whether somebody wants it in advance, and it is not on the host yet.
     preload: bool,
     /// In the host's memory.
     pub(super) host: Option<Arc<Loaded>>,
@@ -118,6 +118,7 @@ impl<B: Backend + Clone> Coordinator<B> {
         if std::mem::replace(&mut circuit.preparing, true) {
             return;
         }
+        circuit.error = None;
         self.pools.open.send(OpenerTask::Prepare(Prepare {
             circuit: id,
             name: Arc::clone(&circuit.name),
@@ -138,21 +139,21 @@ impl<B: Backend + Clone> Coordinator<B> {
         circuit.preparing = false;
         let waiting = std::mem::take(&mut circuit.waiting);
         let meanwhile = circuit.meanwhile.take();
-        let preload = std::mem::take(&mut circuit.preload);
         match result {
             Ok(footprint) => {
                 circuit.footprint = Some(footprint);
-                circuit.error = None;
+                let preload = circuit.preload;
                 self.counters.compile_time += took;
                 self.replace_early(meanwhile, Some(id));
                 for (job, since) in waiting {
                     self.schedule(job, id, since.elapsed());
                 }
                 if preload {
-                    self.preload_known(id);
+                    self.preload_everywhere(id);
                 }
             }
             Err(reason) => {
+                circuit.preload = false;
                 circuit.error = Some(reason.clone());
                 self.replace_early(meanwhile, None);
                 for (job, _) in waiting {
@@ -170,6 +171,7 @@ impl<B: Backend + Clone> Coordinator<B> {
             return;
         }
         if let Some(circuit) = self.circuits.get_mut(&id) {
+            circuit.error = None;
             self.pools.open.send(OpenerTask::Open(Open {
                 circuit: id,
                 name: Arc::clone(&circuit.name),
@@ -184,11 +186,11 @@ impl<B: Backend + Clone> Coordinator<B> {
             return;
         };
         let awaiting = std::mem::take(&mut circuit.awaiting);
+        circuit.preload = false;
         let place = Place::Host;
         match result {
             Ok(loaded) => {
                 circuit.host = Some(loaded);
-                circuit.error = None;
                 self.report(Event::Loaded { circuit: id, place });
                 for unit in awaiting {
                     self.compute_witness(unit);
@@ -220,19 +222,20 @@ impl<B: Backend + Clone> Coordinator<B> {
                 if let Some(circuit) = self.circuits.get_mut(&id) {
                     circuit.host = None;
                 }
+                self.report(Event::Evicted { circuit: id, place });
             }
             Place::Device(device) => {
-                if let Some(device) = self.devices.get_mut(device.0 as usize) {
-                    device.provers.remove(&id);
+                let found = self.devices.get_mut(device.0 as usize);
+                if !found.is_some_and(|device| device.free_circuit(id)) {
+                    self.report(Event::Evicted { circuit: id, place });
                 }
             }
         }
         self.forget_outline(id);
         self.counters.evictions += 1;
-        self.report(Event::Evicted { circuit: id, place });
     }
 
-    /// Wants a circuit on the host and on all devices, as far as there is room.
+    /// Wants a circuit on the host and then on all devices, as far as there is room.
     pub(super) fn preload(&mut self, name: &str) {
         let id = self.intern(&Arc::from(name));
         let Some(circuit) = self.circuits.get_mut(&id) else {
@@ -241,29 +244,39 @@ impl<B: Backend + Clone> Coordinator<B> {
         if circuit.early.is_some() {
             return;
         }
+        circuit.error = None;
+        circuit.preload = circuit.host.is_none();
         if circuit.footprint.is_some() {
-            self.preload_known(id);
+            self.preload_everywhere(id);
         } else {
-            circuit.preload = true;
             self.prepare(id);
         }
     }
 
-    fn preload_known(&mut self, id: CircuitId) {
-        let Some(circuit) = self.circuits.get(&id) else {
+    fn preload_everywhere(&mut self, id: CircuitId) {
+        let devices = (0..self.devices.len() as u32).map(DeviceId);
+        self.preload_on(id, devices.collect());
+    }
+
+    /// Wants a circuit whose sizes are known on the host and then on these devices.
+    pub(super) fn preload_on(&mut self, id: CircuitId, devices: Vec<DeviceId>) {
+        let circuit = self.circuits.get(&id);
+        let sizes = circuit.and_then(|circuit| Some(circuit.sizes(id, circuit.footprint?)));
+        if let Some(circuit) = sizes {
+            self.report(Event::Preload { circuit, devices });
+        }
+    }
+
+    /// The host has no room for what is wanted in advance.
+    pub(super) fn no_room(&mut self, id: CircuitId) {
+        let Some(circuit) = self.circuits.get_mut(&id) else {
             return;
         };
-        let Some(footprint) = circuit.footprint else {
-            return;
-        };
-        let sizes = circuit.sizes(id, footprint);
-        let devices = (0..self.devices.len() as u32).map(|d| Place::Device(DeviceId(d)));
-        let places: Vec<Place> = std::iter::once(Place::Host).chain(devices).collect();
-        for place in places {
-            self.report(Event::Preload {
-                circuit: sizes,
-                place,
-            });
+        if std::mem::take(&mut circuit.preload) {
+            let wanted = circuit.footprint.map_or(0, |found| found.host_resident);
+            circuit.error = Some(format!(
+                "no room in the host's memory for the compiled circuit, {wanted} bytes"
+            ));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Devices: lanes, what is resident, and what happens when one hangs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use cuzk_lease::PciBusId;
 use cuzk_r1cs::PackedWitness;
 use cuzk_scheduler::{Attempt, Bytes, CircuitId, DeviceId, Event, Place};
 
-use crate::workers::{CancelSlot, LaneDone, LaneOrder, LoadOrder, Loaded};
+use crate::workers::{CancelSlot, LaneDone, LaneOrder, LoadOrder, LoadTask, Loaded, Loader};
 
 use super::Coordinator;
 
@@ -21,13 +21,15 @@ pub(crate) struct DeviceRecord<B: Backend> {
     pub(super) pci: PciBusId,
     pub(super) memory_bytes: u64,
     pub(super) lanes: Vec<LaneRecord<B>>,
-    loader: Sender<LoadOrder>,
+    loader: Loader<B>,
     /// Circuits resident on it.
     pub(super) provers: HashMap<CircuitId, Prover<B>>,
-    /// Loads under way, and since when.
-    loads: HashMap<CircuitId, Instant>,
-    /// Loads that were lost with the device and still occupy the loader.
-    lost_loads: usize,
+    /// Circuits on their way to it.
+    loads: HashSet<CircuitId>,
+    /// What the loader has not done yet.
+    orders: usize,
+    /// What it was told before the device was lost, and has not done yet.
+    lost_orders: usize,
     /// Counts how often the device was lost: what was ordered before is not wanted after.
     epoch: u64,
     /// Whether it was lost and has not answered a probe since.
@@ -63,7 +65,7 @@ impl<B: Backend + Clone> DeviceRecord<B> {
     pub(crate) fn new(
         device: &crate::Device<B>,
         lanes: Vec<Sender<LaneOrder<B>>>,
-        loader: Sender<LoadOrder>,
+        loader: Loader<B>,
     ) -> Self {
         Self {
             name: Arc::from(device.name.as_str()),
@@ -75,8 +77,9 @@ impl<B: Backend + Clone> DeviceRecord<B> {
                 .collect(),
             loader,
             provers: HashMap::new(),
-            loads: HashMap::new(),
-            lost_loads: 0,
+            loads: HashSet::new(),
+            orders: 0,
+            lost_orders: 0,
             epoch: 0,
             lost: false,
             in_service: true,
@@ -90,17 +93,57 @@ impl<B: Backend + Clone> DeviceRecord<B> {
 
     /// Whether a circuit is there or on its way.
     pub(super) fn holds(&self, circuit: CircuitId) -> bool {
-        self.provers.contains_key(&circuit) || self.loads.contains_key(&circuit)
+        self.provers.contains_key(&circuit) || self.loads.contains(&circuit)
     }
 
     pub(super) fn load(&mut self, circuit: CircuitId, loaded: Arc<Loaded>) {
-        self.loads.insert(circuit, Instant::now());
-        // The loader lives as long as this sender.
-        drop(self.loader.send(LoadOrder {
+        self.loads.insert(circuit);
+        self.tell_loader(circuit, LoadTask::Load(loaded));
+    }
+
+    fn tell_loader(&mut self, circuit: CircuitId, task: LoadTask<B>) {
+        self.orders += 1;
+        self.loader.send(LoadOrder {
             circuit,
-            loaded,
             epoch: self.epoch,
-        }));
+            task,
+        });
+    }
+
+    /// Has the loader free a circuit; `false` where it is not there.
+    pub(super) fn free_circuit(&mut self, circuit: CircuitId) -> bool {
+        let prover = self.provers.remove(&circuit);
+        let found = prover.is_some();
+        if let Some(prover) = prover {
+            self.tell_loader(circuit, LoadTask::Free(prover));
+        }
+        found
+    }
+
+    /// Has the loader free all circuits.
+    pub(super) fn free_circuits(&mut self) {
+        let circuits: Vec<CircuitId> = self.provers.keys().copied().collect();
+        for circuit in circuits {
+            self.free_circuit(circuit);
+        }
+    }
+
+    /// Whether an order of the loader that is done belongs to the present life of the device.
+    fn done_by_loader(&mut self, epoch: u64) -> bool {
+        let present = epoch == self.epoch;
+        match present {
+            true => self.orders -= 1,
+            false => self.lost_orders -= 1,
+        }
+        present
+    }
+
+    /// Gives up all that is there or on its way.
+    fn lose_contents(&mut self) {
+        self.free_circuits();
+        self.epoch += 1;
+        self.lost_orders += std::mem::take(&mut self.orders);
+        self.loads.clear();
     }
 
     /// Gives a lane a proof to make; `false` where it cannot.
@@ -175,22 +218,22 @@ impl<B: Backend + Clone> DeviceRecord<B> {
 
     /// Whether there is something on it that could hang.
     pub(super) fn is_busy(&self) -> bool {
-        !self.loads.is_empty() || self.lanes.iter().any(|lane| lane.busy.is_some())
+        self.orders > 0 || self.lanes.iter().any(|lane| lane.busy.is_some())
     }
 
     /// Whether something on it takes longer than it may, and is not given up yet.
     fn hangs(&self, stall_after: Duration, load_stall_after: Duration) -> bool {
         let busy = self.lanes.iter().filter_map(|lane| lane.busy.as_ref());
         let mut busy = busy.filter(|busy| !busy.lost);
-        let mut loads = self.loads.values();
+        let loading = self.loader.busy_for(self.epoch);
         busy.any(|busy| busy.since.elapsed() > stall_after)
-            || loads.any(|since| since.elapsed() > load_stall_after)
+            || loading.is_some_and(|time| time > load_stall_after)
     }
 
     /// A lane on which the device can be probed. A device that was lost must have nothing left on it, since it counts as
     /// empty when it is back.
     fn lane_for_probe(&self) -> Option<usize> {
-        let occupied = self.lost_loads > 0 || self.lanes.iter().any(|lane| lane.busy.is_some());
+        let occupied = self.lost_orders > 0 || self.lanes.iter().any(|lane| lane.busy.is_some());
         if self.lost && occupied {
             return None;
         }
@@ -233,8 +276,16 @@ impl<B: Backend + Clone> Coordinator<B> {
         let Some(device) = self.device(id) else {
             return;
         };
-        if epoch != device.epoch {
-            device.lost_loads -= 1;
+        if !device.done_by_loader(epoch) {
+            if let Ok(prover) = result {
+                // Nobody wants it any more, and it was made for an earlier life of the device.
+                device.lost_orders += 1;
+                device.loader.send(LoadOrder {
+                    circuit,
+                    epoch,
+                    task: LoadTask::Free(prover),
+                });
+            }
             return;
         }
         device.loads.remove(&circuit);
@@ -252,6 +303,14 @@ impl<B: Backend + Clone> Coordinator<B> {
                 self.note_load_error(id, circuit, &error);
                 self.report(Event::LoadFailed { circuit, place });
             }
+        }
+    }
+
+    pub(super) fn device_freed(&mut self, id: DeviceId, epoch: u64, circuit: CircuitId) {
+        let device = self.device(id);
+        if device.is_some_and(|device| device.done_by_loader(epoch)) {
+            let place = Place::Device(id);
+            self.report(Event::Evicted { circuit, place });
         }
     }
 
@@ -308,12 +367,9 @@ impl<B: Backend + Clone> Coordinator<B> {
         let Some(device) = self.device(id) else {
             return;
         };
-        device.epoch += 1;
         device.lost = true;
         device.faults += 1;
-        device.provers.clear();
-        device.lost_loads += device.loads.len();
-        device.loads.clear();
+        device.lose_contents();
         let mut units = Vec::new();
         let mut probing = false;
         for busy in device
@@ -331,13 +387,12 @@ impl<B: Backend + Clone> Coordinator<B> {
         for unit in units {
             self.lost(unit, &message);
         }
+        self.report(Event::DeviceDown { device: id });
         if probing {
             self.report(Event::Probed {
                 device: id,
                 works: false,
             });
-        } else {
-            self.report(Event::DeviceDown { device: id });
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use cuzk_backend::Backend;
 use cuzk_params::Parameters;
-use cuzk_scheduler::{Bytes, CircuitId, Event, UnitSpec};
+use cuzk_scheduler::{Bytes, CircuitId, DeviceId, Event, UnitSpec};
 
 use crate::Footprint;
 use crate::job::JobId;
@@ -79,7 +79,14 @@ impl<B: Backend + Clone> Coordinator<B> {
                 record.circuit = Some(id);
             }
         }
+        let devices = self.devices.iter().enumerate();
+        let holders = devices.filter(|(_, device)| device.holds(early));
+        let holders: Vec<_> = holders.map(|(index, _)| DeviceId(index as u32)).collect();
         self.leave_early(Some(early));
+        if let Some(compiled) = compiled.filter(|_| !holders.is_empty()) {
+            // Where the one was that stood for it, the next job will find it.
+            self.preload_on(compiled, holders);
+        }
     }
 
     /// The key of a circuit that stands for another; `None` for all others.

@@ -368,8 +368,9 @@ impl<B: Backend + Clone> Coordinator<B> {
 
     /// The engine is dropped: what has not ended is unavailable, what runs is cancelled.
     pub(super) fn end_all(&mut self) {
-        for device in &self.devices {
+        for device in &mut self.devices {
             device.cancel_all();
+            device.free_circuits();
         }
         let jobs: Vec<JobId> = self.jobs.keys().copied().collect();
         for id in jobs {

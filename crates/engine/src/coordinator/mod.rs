@@ -184,6 +184,11 @@ impl<B: Backend + Clone> Coordinator<B> {
                 circuit,
                 result,
             } => self.device_loaded(device, epoch, circuit, result),
+            Message::DeviceFreed {
+                device,
+                epoch,
+                circuit,
+            } => self.device_freed(device, epoch, circuit),
             Message::Witness { unit, result, took } => self.witness_done(unit, result, took),
             Message::Finished {
                 attempt,
@@ -244,6 +249,7 @@ impl<B: Backend + Clone> Coordinator<B> {
                 Place::Device(device) => self.load(device, circuit),
             },
             Action::Evict { circuit, place } => self.evict(circuit, place),
+            Action::NoRoom { circuit } => self.no_room(circuit),
             Action::OutOfService { device } => self.set_service(device, false),
             Action::BackInService { device } => self.set_service(device, true),
             Action::Probe { device } => self.probe(device),

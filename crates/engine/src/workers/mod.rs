@@ -22,7 +22,7 @@ use crate::job::JobId;
 use crate::{Footprint, Refused, Source, Status, Submission};
 
 pub(crate) use lane::{CancelSlot, LaneOrder, spawn_lane};
-pub(crate) use loader::{LoadOrder, spawn_loader};
+pub(crate) use loader::{LoadOrder, LoadTask, Loader, spawn_loader};
 pub(crate) use pool::{Pool, Thread, join_all, spawn};
 pub(crate) use tasks::{Assemble, Decode, Finish, MadeWitness, Open, Prepare, Witness};
 
@@ -111,6 +111,12 @@ pub(crate) enum Message<B: Backend> {
         epoch: u64,
         circuit: CircuitId,
         result: Result<Prover<B>, Groth16Error>,
+    },
+    /// A circuit and its key have left a device.
+    DeviceFreed {
+        device: DeviceId,
+        epoch: u64,
+        circuit: CircuitId,
     },
     /// A witness is computed.
     Witness {

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use crossbeam_channel::Sender;
 use cuzk_backend::Backend;
-use cuzk_curve::Fr;
 use cuzk_groth16::{Computed, Groth16Error};
 use cuzk_params::Parameters;
 use cuzk_proof_api::{Job, ProofType, Request, Standing, Witnesses, by_synthesis};
@@ -211,26 +210,20 @@ fn witness(
     let known = *lock(&loaded.standing);
     let mut witnesses = Witnesses::new(loaded.pce.r1cs(), known);
     let packed = match refuted {
-        None => witnesses.make(job, partition).map_err(|e| e.to_string())?,
+        None => witnesses.make(job, partition).map_err(|e| e.to_string()),
         Some(message) => {
             let again = witnesses.again(job, partition);
-            again.map_err(|e| e.to_string())?.ok_or(message)?
+            again
+                .map_err(|e| e.to_string())
+                .and_then(|packed| packed.ok_or(message))
         }
     };
+    // A direct way can be refused, and the job be wrong besides.
     learn(loaded, witnesses.standing());
-    check_statement(job, partition, packed.inputs())?;
     Ok(MadeWitness {
-        packed: Arc::new(packed),
+        packed: Arc::new(packed?),
         direct: witnesses.counts().direct > 0,
     })
-}
-
-fn check_statement(job: &dyn Job, partition: usize, inputs: &[Fr]) -> Result<(), String> {
-    let public = job.public_inputs(partition).map_err(|e| e.to_string())?;
-    if inputs.get(1..) != Some(&public[..]) {
-        return Err("the circuit's public inputs are not those of the statement".to_owned());
-    }
-    Ok(())
 }
 
 /// The witness of a partition with its products, by full synthesis: it satisfies every constraint.
@@ -242,7 +235,6 @@ fn synthesis(
 ) -> Result<MadeWitness, String> {
     let made = by_synthesis(job, partition, stop).map_err(|e| e.to_string())?;
     loaded.check(made.shape())?;
-    check_statement(job, partition, made.inputs())?;
     let outline = loaded.outline.get_or_init(|| made.outline());
     let packed = made.pack(outline).map_err(|e| e.to_string())?;
     Ok(MadeWitness {
@@ -253,6 +245,9 @@ fn synthesis(
 
 /// Remembers what was learnt of a circuit's direct witnesses.
 fn learn(loaded: &Compiled, learnt: Standing) {
+    if learnt == Standing::Unknown {
+        return;
+    }
     let mut standing = lock(&loaded.standing);
     // Another thread may have learnt more meanwhile; what was refused stays so.
     if *standing != Standing::Refused && *standing != learnt {
@@ -263,4 +258,66 @@ fn learn(loaded: &Compiled, learnt: Standing) {
 
 fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
     standing.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use cuzk_backend_cpu::CpuBackend;
+    use cuzk_groth16::keygen;
+    use cuzk_pce::Pce;
+    use cuzk_testing::circuits::Cubic;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    /// Remembers what it was to keep.
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<Standing>>);
+
+    struct Shared(Arc<Kept>);
+
+    impl Source for Shared {
+        fn find(&self, circuit: &str) -> Result<Option<Pce>, SourceError> {
+            self.compile(circuit).map(Some)
+        }
+
+        fn compile(&self, circuit: &str) -> Result<Pce, SourceError> {
+            let circuit = circuit.to_owned();
+            Err(SourceError::UnknownCircuit { circuit })
+        }
+
+        fn key(&self, circuit: &str) -> Result<cuzk_params::Parameters, SourceError> {
+            let circuit = circuit.to_owned();
+            Err(SourceError::UnknownCircuit { circuit })
+        }
+
+        fn keep_standing(&self, _: &Pce, standing: Standing) {
+            self.0.0.lock().unwrap().push(standing);
+        }
+    }
+
+    /// A thread that learnt nothing, or less, does not undo what another learnt meanwhile.
+    #[test]
+    fn what_was_learnt_stays() {
+        let kept = Arc::new(Kept::default());
+        let pce = Pce::record(Cubic { x: None }).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let loaded = Compiled {
+            key: keygen::in_memory(&CpuBackend, &pce, &mut rng).unwrap(),
+            pce,
+            standing: Mutex::default(),
+            source: Arc::new(Shared(Arc::clone(&kept))),
+        };
+        let (unknown, validated) = (Standing::Unknown, Standing::Validated);
+        for learnt in [unknown, validated, unknown, validated] {
+            learn(&loaded, learnt);
+        }
+        assert_eq!(*lock(&loaded.standing), validated);
+        for learnt in [Standing::Refused, validated, unknown] {
+            learn(&loaded, learnt);
+        }
+        assert_eq!(*lock(&loaded.standing), Standing::Refused);
+        assert_eq!(*kept.0.lock().unwrap(), [validated, Standing::Refused]);
+    }
 }

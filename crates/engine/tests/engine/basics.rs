@@ -99,7 +99,10 @@ fn bad_requests_and_bad_circuits_fail_and_say_why() {
     let mut job = ToyJob::new("toy-chain", [1, 2, 3]);
     job.misstates = Some(2);
     let failure = failed(outcome(&submit(&engine, &job)));
-    assert!(failure.message.contains("public inputs"), "{failure}");
+    assert!(
+        failure.message.contains("public input 0 of partition 2"),
+        "{failure}"
+    );
     assert_eq!(failure.partition, Some(2));
 
     assert!(matches!(

@@ -102,6 +102,13 @@ fn gated(circuit: &'static str, partitions: u64) -> (ToyJob, Arc<Gate>) {
     (job, gate)
 }
 
+/// The devices that a circuit is on.
+fn devices_of(engine: &SimulatedEngine, circuit: &str) -> Vec<usize> {
+    let circuits = engine.status().circuits;
+    let found = circuits.into_iter().find(|c| &*c.name == circuit);
+    found.map(|found| found.devices).unwrap_or_default()
+}
+
 #[test]
 fn the_first_job_is_proved_before_its_circuit_is_compiled() {
     let devices = devices(2, Duration::from_millis(1));
@@ -132,10 +139,13 @@ fn the_first_job_is_proved_before_its_circuit_is_compiled() {
     assert_completes(&submit(&engine, &second), &second);
     assert_eq!(synthesised(&engine), 6);
 
+    // It takes the uncompiled one's place, on the devices too.
+    let held = devices_of(&engine, "toy-chain (uncompiled)");
+    assert!(!held.is_empty());
     compiler.gate.open();
     wait_for(&engine, "the compiled circuit alone", |status| {
-        let compiled = !status.circuits[0].preparing;
-        compiled && status.host_reserved_bytes == 0
+        let alone = status.circuits.len() == 1 && !status.circuits[0].preparing;
+        alone && status.circuits[0].devices == held
     });
     assert_completes(&submit(&engine, &second), &second);
     assert_eq!(synthesised(&engine), 6);
@@ -322,7 +332,10 @@ fn wrong_jobs_and_wrong_keys_fail_and_say_why() {
     let mut job = ToyJob::new("toy-chain", [1, 2]);
     job.misstates = Some(0);
     let failed = failure(outcome(&submit(&engine, &job)));
-    assert!(failed.message.contains("public inputs"), "{failed}");
+    assert!(
+        failed.message.contains("public input 0 of partition 0"),
+        "{failed}"
+    );
     let mut job = ToyJob::new("toy-chain", [1, 2]);
     job.panics = Some(1);
     let failed = failure(outcome(&submit(&engine, &job)));

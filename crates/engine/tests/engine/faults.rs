@@ -25,12 +25,17 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// An engine whose devices stay in service whatever happens, unless they hang.
+/// An engine whose devices stay in service whatever happens, and however long it takes.
 fn patient_engine(devices: &[SimulatedDevice]) -> SimulatedEngine {
+    engine_that_waits(Duration::MAX, devices)
+}
+
+/// An engine whose devices stay in service whatever happens, unless they hang for so long.
+fn engine_that_waits(stall: Duration, devices: &[SimulatedDevice]) -> SimulatedEngine {
     let mut config = config();
     config.scheduler.max_faults = 1000;
-    config.stall_after = STALL;
-    config.load_stall_after = STALL;
+    config.stall_after = stall;
+    config.load_stall_after = stall;
     engine(config, devices)
 }
 
@@ -141,7 +146,7 @@ fn in_service(status: &Status) -> Vec<bool> {
 /// A device that hangs is given up, its partitions are proved elsewhere, and it is back when it answers.
 fn hangs_and_comes_back(circuit: &'static str, step: Step) {
     let devices = devices(2, Duration::from_millis(1));
-    let engine = patient_engine(&devices);
+    let engine = engine_that_waits(STALL, &devices);
     let first = first_choice(&engine, &devices);
     let other_only: Vec<bool> = (0..2).map(|device| device != first).collect();
     devices[first].inject(step, Fault::Hang, 1);
@@ -172,7 +177,7 @@ fn a_device_that_hangs_is_lost_and_comes_back() {
 
 fn hangs_everywhere(circuit: &'static str) {
     let devices = devices(2, Duration::ZERO);
-    let engine = patient_engine(&devices);
+    let engine = engine_that_waits(STALL, &devices);
     for device in &devices {
         device.inject(Step::Quotient, Fault::Hang, usize::MAX);
     }
@@ -194,6 +199,94 @@ fn a_job_that_hangs_on_every_device_fails() {
             scope.spawn(move || hangs_everywhere(circuit));
         }
     });
+}
+
+/// A device that went out of service with a fault hangs when it is probed, with or without a partition on its other lane.
+/// It loses what is on it like any other that hangs, and nobody waits for that for ever.
+fn hangs_while_it_is_probed(partitions: u64, load_hangs: bool) {
+    let devices = devices(1, Duration::ZERO);
+    let mut config = config();
+    config.scheduler.max_faults = 1;
+    config.stall_after = STALL;
+    let engine = engine(config, &devices);
+    // The circuit is resident.
+    let job = ToyJob::new("toy-cubic", [1]);
+    assert_completes(&submit(&engine, &job), &job);
+    let device = &devices[0];
+    let other = ToyJob::new("toy-chain", [7]);
+    let other = load_hangs.then(|| {
+        device.inject(Step::LoadPoints, Fault::Hang, 1);
+        let handle = submit(&engine, &other);
+        eventually("a load that hangs", || device.report().hanging == 1);
+        (handle, other)
+    });
+    device.inject(Step::Msm, Fault::Error, 1);
+    device.inject(Step::Msm, Fault::Hang, usize::MAX);
+    let job = ToyJob::new("toy-cubic", 1..=partitions);
+    let handle = submit(&engine, &job);
+    // All partitions but the one that failed, and the probe.
+    let hanging = partitions as usize + usize::from(load_hangs);
+    eventually("a probe that hangs", || device.report().hanging == hanging);
+    let lost = wait_for(&engine, "a lost device", |s| s.devices[0].lost);
+    assert!(!lost.devices[0].in_service);
+    assert_eq!(lost.devices[0].reserved_bytes, 0);
+    device.heal();
+    assert_completes(&handle, &job);
+    if let Some((handle, job)) = other {
+        assert_completes(&handle, &job);
+    }
+    wait_for(&engine, "the device's return", |s| s.devices[0].in_service);
+    assert_next_passes(&engine, &devices, "toy-cubic");
+}
+
+#[test]
+fn a_device_that_hangs_while_it_is_probed_is_lost_and_comes_back() {
+    std::thread::scope(|scope| {
+        for (partitions, load_hangs) in [(1, false), (2, false), (1, true)] {
+            scope.spawn(move || hangs_while_it_is_probed(partitions, load_hangs));
+        }
+    });
+}
+
+/// A device that hangs while it frees a key stops nobody else.
+#[test]
+fn freeing_memory_on_a_device_that_hangs_holds_up_nobody() {
+    let devices = devices(2, Duration::ZERO);
+    let engine = engine_that_waits(STALL, &devices);
+    engine.preload("toy-cubic");
+    wait_for(&engine, "the key on both devices", |status| {
+        status.circuits[0].devices == [0, 1]
+    });
+    devices[0].inject(Step::Free, Fault::Hang, usize::MAX);
+    engine.evict("toy-cubic");
+    eventually("a hanging device", || devices[0].report().hanging == 1);
+    let status = engine.status();
+    assert!(status.devices[0].reserved_bytes > 0);
+    let job = ToyJob::new("toy-chain", 1..=4);
+    assert_completes(&submit(&engine, &job), &job);
+    wait_for(&engine, "a lost device", |s| in_service(s) == [false, true]);
+    assert_completes(&submit(&engine, &job), &job);
+    devices[0].heal();
+    wait_for(&engine, "the device's return", |s| {
+        in_service(s) == [true, true]
+    });
+    assert_next_passes(&engine, &devices, "toy-chain");
+}
+
+/// A load that waits for its turn does not hang.
+#[test]
+fn loads_that_wait_for_others_are_no_fault() {
+    let devices = devices(1, Duration::ZERO);
+    let engine = engine_that_waits(STALL, &devices);
+    let slow = Fault::Slow(STALL * 2 / 5);
+    devices[0].inject(Step::LoadMatrices, slow, 3);
+    let circuits = [CUBIC.id, CHAIN.id, LONG.id];
+    circuits.iter().for_each(|circuit| engine.preload(circuit));
+    let status = wait_for(&engine, "all keys on the device", |status| {
+        status.devices[0].resident.len() == 3
+    });
+    assert_eq!((status.counters.faults, status.devices[0].lost), (0, false));
+    assert_baseline(&engine, &devices);
 }
 
 /// A device that keeps failing is taken out of service, shown, and back once a probe finds it well.

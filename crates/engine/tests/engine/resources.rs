@@ -110,12 +110,8 @@ fn a_circuit_is_loaded_in_advance_and_evicted_on_demand() {
     let engine = engine(config(), &devices);
     engine.preload("toy-chain");
     let host = |status: &Status| status.circuits.iter().any(|c| c.on_host);
-    wait_for(&engine, "the circuit on the host", host);
     let on_all = |status: &Status| status.circuits.iter().any(|c| c.devices == [0, 1]);
-    wait_for(&engine, "the circuit on all devices", |status| {
-        engine.preload("toy-chain");
-        on_all(status)
-    });
+    wait_for(&engine, "the circuit on all devices", on_all);
     let status = engine.status();
     assert!(devices.iter().all(|d| d.report().used_bytes > 0));
     assert!(status.host_reserved_bytes >= status.circuits[0].host_bytes);
@@ -123,6 +119,72 @@ fn a_circuit_is_loaded_in_advance_and_evicted_on_demand() {
     wait_for(&engine, "an empty memory", |status| {
         !host(status) && !on_all(status)
     });
+    assert_baseline(&engine, &devices);
+}
+
+/// One word suffices for a circuit that is new, and while the circuit is being evicted; what cannot be has an error, until
+/// the next attempt.
+#[test]
+fn a_new_circuit_is_compiled_in_advance_or_there_is_an_error() {
+    let counting = Arc::new(Counting {
+        compiled: AtomicUsize::new(0),
+        keys: AtomicUsize::new(0),
+        gate: Gate::default(),
+    });
+    let devices = devices(2, Duration::ZERO);
+    let taken = with_lanes(&devices, 2);
+    let engine = Engine::new(config(), taken, Counted(Arc::clone(&counting))).unwrap();
+    engine.preload("toy-chain");
+    wait_for(&engine, "a compilation", |s| s.circuits[0].preparing);
+    counting.gate.open();
+    let on_all = |status: &Status| status.circuits[0].devices == [0, 1];
+    wait_for(&engine, "the circuit on all devices", on_all);
+    engine.evict("toy-chain");
+    engine.preload("toy-chain");
+    wait_for(&engine, "the circuit on all devices again", on_all);
+    assert_baseline(&engine, &devices);
+
+    let mut config = config();
+    let needed = cuzk_engine::Footprint::plain(CHAIN.pce.r1cs()).unwrap();
+    config.scheduler.host_memory = cuzk_engine::Bytes(needed.host_resident - 1);
+    let taken = with_lanes(&devices, 2);
+    let engine = Engine::new(config, taken, toys()).unwrap();
+    for (circuit, said) in [("toy-chain", "no room"), ("no-such", "no-such")] {
+        engine.preload(circuit);
+        let status = wait_for(&engine, "an error", |status| {
+            let found = status.circuits.iter().find(|c| &*c.name == circuit);
+            found.is_some_and(|found| found.error.is_some())
+        });
+        let mut errors = status.circuits.iter().filter_map(|c| c.error.as_deref());
+        assert!(errors.any(|error| error.contains(said)), "{circuit}");
+    }
+    // There is room for a smaller one.
+    engine.preload("toy-cubic");
+    wait_for(&engine, "the small circuit", |status| {
+        let found = status.circuits.iter().find(|c| &*c.name == "toy-cubic");
+        found.is_some_and(|found| found.error.is_none() && found.devices == [0, 1])
+    });
+    assert_baseline(&engine, &devices);
+}
+
+/// An error is that of the last attempt.
+#[test]
+fn a_new_attempt_clears_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, cache) = (folder.path().join("keys"), folder.path().join("circuits"));
+    let devices = devices(1, Duration::ZERO);
+    let files = Files::new(KeyStore::new(&store), Cache::new(&cache));
+    let engine = Engine::new(config(), with_lanes(&devices, 2), files).unwrap();
+    engine.preload("toy-chain");
+    wait_for(&engine, "a missing key", |s| s.circuits[0].error.is_some());
+    let pce = Cache::new(&cache).find("toy-chain").unwrap().unwrap();
+    std::fs::create_dir_all(&store).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let key = store.join("toy-chain.params");
+    keygen::write(&CpuBackend, &pce, &key, &mut rng, &mut |_| {}).unwrap();
+    engine.preload("toy-chain");
+    assert_eq!(engine.status().circuits[0].error, None);
+    wait_for(&engine, "the key", |s| s.circuits[0].devices == [0]);
     assert_baseline(&engine, &devices);
 }
 

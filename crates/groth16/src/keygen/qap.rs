@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, Wipe, Wiped};
 use cuzk_r1cs::{Column, CompactR1cs, Matrix, R1csError, Term};
 use ff::{Field, PrimeField};
 use rayon::prelude::*;
 
-use super::{ToxicWaste, wipe};
+use super::ToxicWaste;
 use crate::Groth16Error;
 
 mod partial;
@@ -23,29 +23,23 @@ const INVERTED: usize = 1024;
 pub struct Qap {
     inputs: usize,
     domain: usize,
-    a: Vec<Fr>,
-    b: Vec<Fr>,
+    a: Scalars,
+    b: Scalars,
     /// (beta·a + alpha·b + c) / gamma for inputs, / delta for aux.
-    external: Vec<Fr>,
+    external: Scalars,
     tau: Fr,
     /// t(tau) / delta.
     h_factor: Fr,
 }
 
 /// Who knows the values knows tau.
+pub type Scalars = Wiped<Vec<Fr>>;
+
 impl Drop for Qap {
     fn drop(&mut self) {
-        let Self {
-            inputs: _,
-            domain: _,
-            a,
-            b,
-            external,
-            tau,
-            h_factor,
-        } = self;
-        wipe(a.iter_mut().chain(b).chain(external));
-        wipe([tau, h_factor]);
+        for secret in [&mut self.tau, &mut self.h_factor] {
+            std::slice::from_mut(secret).wipe();
+        }
     }
 }
 
@@ -57,12 +51,12 @@ impl Qap {
         let shape = r1cs.shape;
         let [mut a, b, mut external] = column_sums(r1cs, &lagrange)?;
         let input_rows = lagrange.coefficients(shape.constraints, shape.rows());
-        for (sum, value) in a.iter_mut().zip(&input_rows) {
+        for (sum, value) in a.iter_mut().zip(&*input_rows) {
             *sum += value;
         }
         let by_gamma = toxic.gamma.invert().unwrap_or(Fr::ZERO);
         let by_delta = toxic.delta.invert().unwrap_or(Fr::ZERO);
-        let variables = external.par_iter_mut().zip(&a).zip(&b).enumerate();
+        let variables = external.par_iter_mut().zip(&*a).zip(&*b).enumerate();
         variables.for_each(|(index, ((c, a), b))| {
             let by = if index < shape.inputs {
                 by_gamma
@@ -112,14 +106,14 @@ impl Qap {
     }
 
     /// The scalars `from..to` of h: tau^i · t(tau) / delta.
-    pub fn h(&self, from: usize, to: usize) -> Vec<Fr> {
+    pub fn h(&self, from: usize, to: usize) -> Scalars {
         powers(self.tau, self.h_factor, from, to)
     }
 }
 
 /// `factor · base^i` for each i of `from..to`.
-fn powers(base: Fr, factor: Fr, from: usize, to: usize) -> Vec<Fr> {
-    let mut out = vec![Fr::ZERO; to - from];
+fn powers(base: Fr, factor: Fr, from: usize, to: usize) -> Scalars {
+    let mut out = Wiped::new(vec![Fr::ZERO; to - from]);
     out.par_chunks_mut(INVERTED)
         .enumerate()
         .for_each(|(chunk, out)| {
@@ -165,12 +159,13 @@ impl Lagrange {
     }
 
     /// The values for the rows `from..to`.
-    fn coefficients(&self, from: usize, to: usize) -> Vec<Fr> {
+    fn coefficients(&self, from: usize, to: usize) -> Scalars {
         let mut values = powers(self.root, Fr::ONE, from, to);
         values.par_chunks_mut(INVERTED).for_each(|values| {
-            let mut differences: Vec<Fr> = values.iter().map(|power| self.tau - power).collect();
+            let differences = values.iter().map(|power| self.tau - power);
+            let mut differences = Wiped::new(Vec::from_iter(differences));
             invert_all(&mut differences);
-            for (value, inverse) in values.iter_mut().zip(&differences) {
+            for (value, inverse) in values.iter_mut().zip(&*differences) {
                 *value *= self.factor * inverse;
             }
         });
@@ -181,26 +176,24 @@ impl Lagrange {
 /// Replaces values, none of them zero, by their inverses (Montgomery's trick).
 fn invert_all(values: &mut [Fr]) {
     let mut product = Fr::ONE;
-    let before: Vec<Fr> = values
-        .iter()
-        .map(|value| {
-            let before = product;
-            product *= value;
-            before
-        })
-        .collect();
+    let before = values.iter().map(|value| {
+        let before = product;
+        product *= value;
+        before
+    });
+    let before = Wiped::new(Vec::from_iter(before));
     let mut inverse = product.invert().unwrap_or(Fr::ZERO);
-    for (value, before) in values.iter_mut().zip(&before).rev() {
+    for (value, before) in values.iter_mut().zip(&*before).rev() {
         let own = std::mem::replace(value, inverse * before);
         inverse *= own;
     }
 }
 
 /// For each matrix and each variable, inputs first: the sum over the rows of Lagrange coefficient times entry.
-fn column_sums(r1cs: &CompactR1cs, lagrange: &Lagrange) -> Result<[Vec<Fr>; 3], R1csError> {
+fn column_sums(r1cs: &CompactR1cs, lagrange: &Lagrange) -> Result<[Scalars; 3], R1csError> {
     let constraints = r1cs.shape.constraints;
     let columns = r1cs.shape.inputs + r1cs.shape.aux;
-    let sums = Matrix::ALL.map(|_| Mutex::new(cuzk_curve::zeros(columns)));
+    let sums = Matrix::ALL.map(|_| Mutex::new(Wiped::new(cuzk_curve::zeros(columns))));
     let pieces = 0..constraints.div_ceil(PIECE_ROWS);
     pieces.into_par_iter().try_for_each_init(
         || Partial::new(columns),
@@ -217,7 +210,7 @@ fn column_sums(r1cs: &CompactR1cs, lagrange: &Lagrange) -> Result<[Vec<Fr>; 3], 
     Ok(sums.map(|sums| sums.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
-fn lock(sums: &Mutex<Vec<Fr>>) -> MutexGuard<'_, Vec<Fr>> {
+fn lock(sums: &Mutex<Scalars>) -> MutexGuard<'_, Scalars> {
     sums.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -229,7 +222,7 @@ fn add_rows(
     first: usize,
     values: &[Fr],
     partial: &mut Partial,
-    sums: &Mutex<Vec<Fr>>,
+    sums: &Mutex<Scalars>,
 ) -> Result<(), R1csError> {
     let inputs = r1cs.shape.inputs;
     let rows = first..first + values.len();

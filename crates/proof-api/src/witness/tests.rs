@@ -140,3 +140,69 @@ fn a_false_claim_is_the_jobs_fault() {
         assert_eq!(witnesses.counts().fallbacks, 0);
     }
 }
+
+/// A job whose circuit's closures, and whose direct way, yield a satisfied witness of another statement.
+struct OtherStatement(SquareJob);
+
+impl Job for OtherStatement {
+    fn circuit_id(&self) -> &'static str {
+        self.0.circuit_id()
+    }
+
+    fn partitions(&self) -> usize {
+        self.0.partitions()
+    }
+
+    fn public_inputs(&self, _: usize) -> Result<Vec<Fr>, ProofApiError> {
+        Ok(vec![Fr::from(16)])
+    }
+
+    fn circuit(&self, partition: usize) -> Result<Box<dyn AnyCircuit>, ProofApiError> {
+        self.0.circuit(partition)
+    }
+
+    fn direct_witness(&self, partition: usize) -> Result<Option<Assignment>, ProofApiError> {
+        self.0.direct_witness(partition)
+    }
+
+    fn self_check(&self) -> Result<(), ProofApiError> {
+        self.0.self_check()
+    }
+}
+
+/// No witness of another statement is handed out, since its proof would verify against its own inputs.
+#[test]
+fn a_witness_of_another_statement_is_an_error() {
+    let pce = Pce::record(NINE).unwrap();
+    let is_statement = |error: &ProofApiError| {
+        matches!(
+            error,
+            ProofApiError::Statement { partition: 0, input: 0, wanted, found }
+                if wanted.contains("10") && found.contains("09")
+        )
+    };
+    for (direct, standing) in [
+        (Direct::Absent, Standing::Unknown),
+        (Direct::Right, Standing::Unknown),
+        (Direct::Right, Standing::Validated),
+        (Direct::WrongAux, Standing::Unknown),
+        (Direct::WrongInput, Standing::Validated),
+    ] {
+        let job = OtherStatement(SquareJob(NINE, direct));
+        let mut witnesses = Witnesses::new(pce.r1cs(), standing);
+        let error = witnesses.make(&job, 0).unwrap_err();
+        assert!(is_statement(&error), "{error}");
+        assert_eq!(witnesses.counts(), counts(0, 0, 0));
+        // The direct way is refused where it is wrong, and only there.
+        let learnt = match direct {
+            Direct::Absent | Direct::Right => standing,
+            _ => Standing::Refused,
+        };
+        assert_eq!(witnesses.standing(), learnt);
+    }
+    let job = OtherStatement(SquareJob(NINE, Direct::WrongInput));
+    let error = Witnesses::new(pce.r1cs(), Standing::Validated).again(&job, 0);
+    assert!(is_statement(&error.unwrap_err()));
+    let error = by_synthesis(&job, 0, &Arc::default()).map(|_| ());
+    assert!(is_statement(&error.unwrap_err()));
+}

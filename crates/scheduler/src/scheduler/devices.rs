@@ -91,6 +91,8 @@ impl Scheduler {
                 self.unassign(unit);
             }
         }
+        // A unit that was to avoid the device kept free for it may have no other now.
+        self.touched.extend(self.holds.keys());
     }
 
     fn stop_probing(&mut self, id: DeviceId) {
@@ -104,6 +106,7 @@ impl Scheduler {
         let Some(device) = self.fleet.get_mut(id) else {
             return;
         };
+        self.preloads.retain(|&(_, device), _| device != id);
         let residents = device.pool.residents();
         let loading = residents.filter(|(_, _, residency, _)| *residency == Residency::Loading);
         let loading: Vec<CircuitId> = loading.map(|(circuit, ..)| circuit).collect();

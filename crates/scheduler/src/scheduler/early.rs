@@ -113,6 +113,8 @@ impl Scheduler {
         }
         self.put_back(id);
         self.note_need(id.job);
+        // The device that it fitted when the circuit was replaced may have gone since.
+        self.end_unavailable();
         true
     }
 }

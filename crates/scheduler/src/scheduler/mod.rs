@@ -18,7 +18,7 @@ use crate::job::{Job, Unit};
 use crate::pool::Pool;
 use crate::ready::Ready;
 use crate::stats::Stats;
-use crate::types::{Bytes, CircuitId, DeviceId, Instant, JobId, TenantId, UnitId};
+use crate::types::{Bytes, Circuit, CircuitId, DeviceId, Instant, JobId, TenantId, UnitId};
 use crate::waiting::Waiting;
 
 /// Decides what runs where and when. See the crate's documentation.
@@ -38,6 +38,8 @@ pub struct Scheduler {
     timers: BTreeSet<(Instant, Timer)>,
     /// Units that hold a resource which is on its way to the host.
     awaiting: HashMap<CircuitId, BTreeSet<UnitId>>,
+    /// Resources that are wanted on a device in advance: on their way to the host, or until there is room for them.
+    preloads: BTreeMap<(CircuitId, DeviceId), Circuit>,
     tenants: HashMap<TenantId, usize>,
     /// Jobs that have not ended, by the device memory that they need.
     by_need: BTreeSet<(Bytes, JobId)>,
@@ -100,6 +102,7 @@ impl Scheduler {
             host: Pool::new(config.host_memory),
             timers: BTreeSet::new(),
             awaiting: HashMap::new(),
+            preloads: BTreeMap::new(),
             tenants: HashMap::new(),
             by_need: BTreeSet::new(),
             durations: HashMap::new(),
@@ -154,7 +157,10 @@ impl Scheduler {
             Event::Loaded { circuit, place } => self.loaded(circuit, place),
             Event::LoadFailed { circuit, place } => self.load_failed(circuit, place),
             Event::Evicted { circuit, place } => self.evicted(circuit, place),
-            Event::Preload { circuit, place } => self.preload(circuit, place),
+            Event::Preload { circuit, devices } => {
+                self.preload(circuit, &devices);
+                true
+            }
             Event::Unload { circuit } => self.unload(circuit),
             Event::Tick => true,
         }

@@ -159,11 +159,15 @@ impl Scheduler {
         fitting.min().map(|(_, unit)| unit)
     }
 
-    /// Keeps a device free for a unit that has been passed over too often.
+    /// Keeps a device free for a unit that has been passed over too often: another one where it has come to avoid the first.
     fn hold(&mut self, id: UnitId, request: &Request) {
-        if self.unit(id).is_none_or(|unit| unit.hold.is_some()) {
+        let Some(unit) = self.unit(id) else {
+            return;
+        };
+        if unit.hold.is_some() && unit.hold != request.avoid {
             return;
         }
+        self.drop_hold(id);
         let Some(device_id) = self.fleet.choose_hold(request) else {
             return;
         };

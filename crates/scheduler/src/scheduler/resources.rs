@@ -65,6 +65,7 @@ impl Scheduler {
                 self.ready.insert(position, circuit);
             }
         }
+        self.go_on_preloading(|wanted, _| wanted == circuit);
         true
     }
 
@@ -93,6 +94,7 @@ impl Scheduler {
         if !self.host.gone(circuit, Residency::Loading) {
             return false;
         }
+        self.preloads.retain(|&(wanted, _), _| wanted != circuit);
         let units = self.awaiting.remove(&circuit).unwrap_or_default();
         for &id in &units {
             if let Some(unit) = self.unit_mut(id) {
@@ -138,48 +140,75 @@ impl Scheduler {
                 let gone = device.is_some_and(|d| d.pool.gone(circuit, Residency::Evicting));
                 if gone {
                     self.device_changed(id);
+                    self.go_on_preloading(|_, device| device == id);
                 }
                 gone
             }
         }
     }
 
-    pub(super) fn preload(&mut self, circuit: Circuit, place: Place) -> bool {
-        match place {
-            Place::Host => self.preload_on_host(circuit),
-            Place::Device(device) => self.preload_on_device(circuit, device),
-        }
-        true
-    }
-
-    fn preload_on_host(&mut self, circuit: Circuit) {
+    pub(super) fn preload(&mut self, circuit: Circuit, devices: &[DeviceId]) {
         let id = circuit.id;
-        if self.host.residency(id).is_none() && circuit.host <= self.host.free() {
-            self.host.begin_load(id, circuit.host, self.now);
-            let place = Place::Host;
-            self.tell(Action::Load { circuit: id, place });
+        match self.host.residency(id) {
+            Some(Residency::Loaded | Residency::Loading) => {}
+            None if circuit.host <= self.host.free() => {
+                self.host.begin_load(id, circuit.host, self.now);
+                let place = Place::Host;
+                self.tell(Action::Load { circuit: id, place });
+            }
+            None | Some(Residency::Evicting) => {
+                self.tell(Action::NoRoom { circuit: id });
+                return;
+            }
+        }
+        let wanted = devices.iter().map(|&device| ((id, device), circuit));
+        self.preloads.extend(wanted);
+        self.go_on_preloading(|circuit, _| circuit == id);
+    }
+
+    /// Loads what is wanted in advance where that can be done now, and forgets it where it cannot be done soon.
+    fn go_on_preloading(&mut self, which: impl Fn(CircuitId, DeviceId) -> bool) {
+        let keys = self.preloads.keys();
+        let keys: Vec<_> = keys.filter(|(c, d)| which(*c, *d)).copied().collect();
+        for key in keys {
+            if let Some(circuit) = self.preloads.remove(&key)
+                && self.preload_on_device(circuit, key.1)
+            {
+                self.preloads.insert(key, circuit);
+            }
         }
     }
 
-    fn preload_on_device(&mut self, circuit: Circuit, id: DeviceId) {
+    /// Loads a resource to a device in advance if there is room; whether there may be soon.
+    fn preload_on_device(&mut self, circuit: Circuit, id: DeviceId) -> bool {
         let now = self.now;
-        if self.host.residency(circuit.id) != Some(Residency::Loaded) {
-            return;
+        match self.host.residency(circuit.id) {
+            Some(Residency::Loaded) => {}
+            Some(Residency::Loading) => return true,
+            Some(Residency::Evicting) | None => return false,
         }
         let Some(device) = self.fleet.get_mut(id) else {
-            return;
+            return false;
         };
-        let taken = device.waiting.is_some() || device.hold.is_some();
-        let resident = device.pool.residency(circuit.id).is_some();
-        let fits = circuit.device <= device.pool.free();
-        if device.in_service() && !taken && !resident && fits {
-            device.pool.begin_load(circuit.id, circuit.device, now);
-            self.tell_device_load(circuit.id, id);
-            self.device_changed(id);
+        if !device.in_service() || device.waiting.is_some() || device.hold.is_some() {
+            return false;
         }
+        match device.pool.residency(circuit.id) {
+            Some(Residency::Loaded | Residency::Loading) => return false,
+            Some(Residency::Evicting) => return true,
+            None if circuit.device > device.pool.free() => {
+                return circuit.device <= device.pool.free_soon();
+            }
+            None => {}
+        }
+        device.pool.begin_load(circuit.id, circuit.device, now);
+        self.tell_device_load(circuit.id, id);
+        self.device_changed(id);
+        false
     }
 
     pub(super) fn unload(&mut self, circuit: CircuitId) -> bool {
+        self.preloads.retain(|&(wanted, _), _| wanted != circuit);
         if self.host.begin_evict(circuit) {
             let place = Place::Host;
             self.tell(Action::Evict { circuit, place });

@@ -63,6 +63,8 @@ pub struct Model {
     /// Tries that were lost with their device.
     pub lost: Vec<Attempt>,
     pub rejected: Vec<Rejection>,
+    /// Resources that the host had no room for in advance.
+    pub refused: Vec<CircuitId>,
     pub placed: Vec<(Attempt, DeviceId)>,
     pub started: Vec<UnitId>,
     sizes: BTreeMap<CircuitId, Circuit>,
@@ -81,6 +83,7 @@ impl Model {
             pending: Vec::new(),
             lost: Vec::new(),
             rejected: Vec::new(),
+            refused: Vec::new(),
             placed: Vec::new(),
             started: Vec::new(),
             sizes: BTreeMap::new(),
@@ -156,6 +159,12 @@ impl Model {
             Action::Abort { unit } => self.abort(unit),
             Action::Load { circuit, place } => self.load(circuit, place),
             Action::Evict { circuit, place } => self.evict(circuit, place),
+            Action::NoRoom { circuit } => {
+                let needed = self.sizes[&circuit].host.0;
+                let full = self.in_use_on_host() + needed > self.config.host_memory.0;
+                assert!(full || self.evicting.contains(&(circuit, Place::Host)));
+                self.refused.push(circuit);
+            }
             Action::OutOfService { device } => {
                 let device = self.devices.get_mut(&device).unwrap();
                 assert!(device.in_service);
@@ -337,12 +346,20 @@ impl Model {
         }
     }
 
+    fn in_use_on_host(&self) -> u64 {
+        let units = self.jobs.values().flat_map(|job| &job.units);
+        let units: u64 = units.map(|unit| unit.host).sum();
+        let resources = self.host_resources.values().map(|(bytes, _)| bytes);
+        units + resources.sum::<u64>()
+    }
+
     /// What is in the memories is within the budgets.
     fn check_budgets(&self) {
         let units = self.jobs.values().flat_map(|job| &job.units);
-        let host: u64 = units.clone().map(|unit| unit.host).sum();
-        let resources: u64 = self.host_resources.values().map(|(bytes, _)| bytes).sum();
-        assert!(host + resources <= self.config.host_memory.0, "host memory");
+        assert!(
+            self.in_use_on_host() <= self.config.host_memory.0,
+            "host memory"
+        );
         for (id, device) in &self.devices {
             let seats = units.clone().filter_map(|unit| unit.seat);
             let here = seats.filter(|(on, ..)| on == id).map(|(_, _, bytes)| bytes);

@@ -119,3 +119,29 @@ fn a_witness_that_is_overtaken_is_begun_anew() {
     assert_eq!(model.jobs[&JobId(1)].outcome, Some(Outcome::Completed));
     model.check_all_returned();
 }
+
+/// The device that the other circuit fitted is gone when the witness is stopped: nothing else could ever run it.
+#[test]
+fn an_overtaken_unit_that_fits_no_device_any_more_ends_its_job() {
+    let mut model = Model::new(Config {
+        witness_slots: 2,
+        ..small()
+    });
+    model.device_up(D0, 50);
+    model.device_up(D1, 100);
+    let (first, compiled) = (circuit(1, 0, 10), circuit(2, 5, 20));
+    let spec = job(1, Priority::Low, first, &[(40, 30)]);
+    model.send(Event::SubmittedEarly(spec));
+    model.send(replaced(compiled, 10));
+    model.device_down(D1, true);
+    let witness = |p: &Pending| *p == Pending::Witness(unit(1, 0));
+    let at = model.pending.iter().position(witness).unwrap();
+    model.answer(at, false, Fault::Device);
+    let (needed, largest) = (Bytes(60), Bytes(50));
+    assert_eq!(
+        model.jobs[&JobId(1)].outcome,
+        Some(Outcome::Unavailable { needed, largest })
+    );
+    model.settle();
+    model.check_all_returned();
+}

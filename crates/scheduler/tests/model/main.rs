@@ -2,6 +2,7 @@
 
 mod answers;
 mod caller;
+mod devices;
 mod early;
 mod order;
 mod policies;

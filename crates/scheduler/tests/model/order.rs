@@ -42,19 +42,19 @@ fn job(id: u64, tenant: u64, priority: Priority, units: usize) -> JobSpec {
 /// A model whose devices and host have the resource loaded, so that a unit that gets a lane is placed at once.
 fn warm(config: Config, devices: u32) -> Model {
     let mut model = Model::new(config);
-    let circuit = CIRCUIT;
-    model.send(Event::Preload {
-        circuit,
-        place: Place::Host,
-    });
-    model.answer(0, true, Fault::Device);
-    for id in (0..devices).map(DeviceId) {
-        model.device_up(id, 1 << 30);
-        let place = Place::Device(id);
-        model.send(Event::Preload { circuit, place });
-        model.answer(0, true, Fault::Device);
-    }
+    preload(&mut model, devices, 1 << 30);
     model
+}
+
+/// Devices of this memory, each with the resource.
+fn preload(model: &mut Model, devices: u32, memory: u64) {
+    let devices: Vec<DeviceId> = (0..devices).map(DeviceId).collect();
+    for &id in &devices {
+        model.device_up(id, memory);
+    }
+    let circuit = CIRCUIT;
+    model.send(Event::Preload { circuit, devices });
+    model.settle();
 }
 
 /// The oracle: what a job counts as, after so long a time.
@@ -247,14 +247,7 @@ proptest! {
     ) {
         let limits = Config { max_passes: u32::MAX, promote_after_us: u64::MAX, ready_per_lane: 8, ..config(lanes, slots, 1) };
         let mut model = Model::new(limits);
-        let circuit = CIRCUIT;
-        model.send(Event::Preload { circuit, place: Place::Host });
-        model.answer(0, true, Fault::Device);
-        for id in (0..devices).map(DeviceId) {
-            model.device_up(id, 100);
-            model.send(Event::Preload { circuit, place: Place::Device(id) });
-            model.answer(0, true, Fault::Device);
-        }
+        preload(&mut model, devices, 100);
         for (id, (priority, sizes, index, what)) in steps.into_iter().enumerate() {
             let placed = model.placed.len();
             match what {

@@ -5,7 +5,7 @@ use cuzk_scheduler::*;
 use crate::caller::{Model, Pending};
 
 pub const D0: DeviceId = DeviceId(0);
-const D1: DeviceId = DeviceId(1);
+pub const D1: DeviceId = DeviceId(1);
 
 pub fn circuit(id: u64, host: u64, device: u64) -> Circuit {
     Circuit {

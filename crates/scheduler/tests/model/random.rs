@@ -27,7 +27,7 @@ enum Step {
     Up(u32, u64),
     Down(u32),
     Removed(u32),
-    Preload(Circuit, Place),
+    Preload(Circuit, Vec<DeviceId>),
     Unload(u64),
     Late(usize, bool),
     Wait(u64),
@@ -65,10 +65,7 @@ fn job() -> impl Strategy<Value = JobSpec> {
 
 fn step() -> impl Strategy<Value = Step> {
     let any = any::<usize>;
-    let place = prop_oneof![
-        Just(Place::Host),
-        (0..3_u32).prop_map(|id| Place::Device(DeviceId(id)))
-    ];
+    let devices = prop::collection::vec((0..3_u32).prop_map(DeviceId), 0..4);
     prop_oneof![
         8 => job().prop_map(Step::Submit),
         3 => job().prop_map(Step::SubmitEarly),
@@ -82,7 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..3_u32, 50..120_u64).prop_map(|(id, memory)| Step::Up(id, memory)),
         1 => (0..3_u32).prop_map(Step::Down),
         1 => (0..3_u32).prop_map(Step::Removed),
-        1 => (0..4_u64, place).prop_map(|(id, place)| Step::Preload(circuit(id), place)),
+        2 => (0..4_u64, devices).prop_map(|(id, devices)| Step::Preload(circuit(id), devices)),
         1 => (0..4_u64).prop_map(Step::Unload),
         1 => (any(), prop::bool::ANY).prop_map(|(index, well)| Step::Late(index, well)),
         4 => (1..200_u64).prop_map(Step::Wait),
@@ -148,7 +145,7 @@ fn take(model: &mut Model, step: Step) {
         Step::Up(id, memory) => model.device_up(DeviceId(id), memory),
         Step::Down(id) => model.device_down(DeviceId(id), false),
         Step::Removed(id) => model.device_down(DeviceId(id), true),
-        Step::Preload(circuit, place) => model.send(Event::Preload { circuit, place }),
+        Step::Preload(circuit, devices) => model.send(Event::Preload { circuit, devices }),
         Step::Unload(id) => model.send(Event::Unload {
             circuit: CircuitId(id),
         }),

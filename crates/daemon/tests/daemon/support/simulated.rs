@@ -24,6 +24,8 @@ pub const UNAVAILABLE: u8 = b'u';
 
 pub struct Simulated {
     pub in_service: AtomicBool,
+    /// Whether loading a key does not end.
+    pub loads_slowly: AtomicBool,
     /// How many more jobs are refused.
     pub refuse: AtomicUsize,
     /// Jobs that were started.
@@ -52,6 +54,7 @@ impl Simulated {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             in_service: AtomicBool::new(true),
+            loads_slowly: AtomicBool::new(false),
             refuse: AtomicUsize::new(0),
             started: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
@@ -75,6 +78,7 @@ impl Simulated {
 /// The prover as the daemon takes it.
 pub struct Shared(pub Arc<Simulated>);
 
+#[tonic::async_trait]
 impl Proving for Shared {
     fn start(&self, work: Work, done: Done) -> Result<(), Refused> {
         let lower = |left: usize| left.checked_sub(1);
@@ -119,6 +123,12 @@ impl Proving for Shared {
         let simulated = Arc::clone(&self.0);
         tokio::runtime::Handle::current().spawn(async move {
             tokio::time::sleep(Duration::from_millis(ms)).await;
+            let ended = match simulated.in_service.load(Ordering::SeqCst) {
+                true => ended,
+                false => Ended::Unavailable {
+                    reason: "no device".to_owned(),
+                },
+            };
             simulated.end(work.ticket, ended);
         });
         Ok(())
@@ -171,7 +181,10 @@ impl Proving for Shared {
         }
     }
 
-    fn preload(&self, circuit: &str) -> Result<Preloaded, String> {
+    async fn preload(&self, circuit: &str) -> Result<Preloaded, String> {
+        while self.0.loads_slowly.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         let mut loaded = self.0.loaded.lock().expect("no panic");
         let already = loaded.iter().any(|found| found == circuit);
         if !already {
@@ -180,7 +193,7 @@ impl Proving for Shared {
         Ok(Preloaded { already, ms: 4 })
     }
 
-    fn evict(&self, circuit: &str) -> Result<Evicted, String> {
+    async fn evict(&self, circuit: &str) -> Result<Evicted, String> {
         let mut loaded = self.0.loaded.lock().expect("no panic");
         let before = loaded.len();
         loaded.retain(|found| found != circuit);

@@ -3,11 +3,13 @@
 //! Rows that stand together name variables that were allocated together, and few others. So each task sums into blocks of
 //! its own, of the columns that it meets, and takes the lock of the whole only to add them there.
 
-use cuzk_curve::Fr;
+use cuzk_curve::{Fr, Wiped};
 use ff::Field;
 
 /// Columns of a block.
 const COLUMNS: usize = 64;
+/// Blocks for which there is room at first.
+const FIRST: usize = 16;
 /// Blocks that are too many to be kept: 32 MiB.
 const LARGE: usize = 1 << 14;
 
@@ -17,8 +19,8 @@ pub struct Partial {
     places: Vec<u32>,
     /// Which blocks are there.
     named: Vec<u32>,
-    /// Their sums, and behind them zeros.
-    blocks: Vec<[Fr; COLUMNS]>,
+    /// Their sums, block after block, and behind them zeros.
+    blocks: Wiped<Vec<Fr>>,
 }
 
 impl Partial {
@@ -27,7 +29,7 @@ impl Partial {
         Self {
             places: vec![0; columns.div_ceil(COLUMNS)],
             named: Vec::new(),
-            blocks: Vec::new(),
+            blocks: Wiped::default(),
         }
     }
 
@@ -35,13 +37,21 @@ impl Partial {
     pub fn sum(&mut self, column: usize) -> &mut Fr {
         let place = &mut self.places[column / COLUMNS];
         if *place == 0 {
-            if self.blocks.len() == self.named.len() {
-                self.blocks.push([Fr::ZERO; COLUMNS]);
-            }
             self.named.push((column / COLUMNS) as u32);
             *place = self.named.len() as u32;
         }
-        &mut self.blocks[*place as usize - 1][column % COLUMNS]
+        let sum = (*place as usize - 1) * COLUMNS + column % COLUMNS;
+        if sum >= self.blocks.len() {
+            self.grow();
+        }
+        &mut self.blocks[sum]
+    }
+
+    /// Doubles the room, in a vector of its own, so that the old one is overwritten.
+    fn grow(&mut self) {
+        let mut larger = vec![Fr::ZERO; (2 * self.blocks.len()).max(FIRST * COLUMNS)];
+        larger[..self.blocks.len()].copy_from_slice(&self.blocks);
+        self.blocks = Wiped::new(larger);
     }
 
     /// Whether it is time for [`Self::add_to`].
@@ -51,7 +61,8 @@ impl Partial {
 
     /// Adds the sums to those of all columns, and forgets them.
     pub fn add_to(&mut self, all: &mut [Fr]) {
-        for (name, block) in self.named.drain(..).zip(&mut self.blocks) {
+        let blocks = self.blocks.chunks_exact_mut(COLUMNS);
+        for (name, block) in self.named.drain(..).zip(blocks) {
             let name = name as usize;
             self.places[name] = 0;
             for (sum, own) in all[name * COLUMNS..].iter_mut().zip(block) {

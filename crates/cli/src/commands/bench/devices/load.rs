@@ -132,23 +132,21 @@ pub fn wait_until<B: Backend + Clone>(
 
 /// Brings a subject's key to all devices of an engine.
 pub fn preload<B: Backend + Clone>(engine: &Engine<B>, subject: &Subject) -> anyhow::Result<()> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        engine.preload(&subject.name);
-        let status = engine.status();
-        let on_all = |name: &str| {
-            let mut devices = status.devices.iter();
-            devices.all(|device| device.resident.iter().any(|resident| &**resident == name))
-        };
-        if on_all(&subject.name) {
-            return Ok(());
-        }
-        let error = status.circuits.iter().find_map(|c| c.error.clone());
-        if let Some(error) = error {
-            anyhow::bail!("{}: {error}", subject.name);
-        }
-        anyhow::ensure!(Instant::now() < until, "the key did not get to all devices");
-        std::thread::sleep(GLANCE);
+    engine.preload(&subject.name);
+    let error = |status: &Status| {
+        let mut circuits = status.circuits.iter();
+        let found = circuits.find(|circuit| *circuit.name == *subject.name);
+        found.and_then(|circuit| circuit.error.clone())
+    };
+    let on_all = |status: &Status| {
+        let mut devices = status.devices.iter();
+        devices.all(|d| d.resident.iter().any(|name| **name == *subject.name))
+    };
+    let what = "the key to get to all devices";
+    let status = wait_until(engine, what, |s| on_all(s) || error(s).is_some())?;
+    match error(&status) {
+        Some(error) => anyhow::bail!("{}: {error}", subject.name),
+        None => Ok(()),
     }
 }
 
