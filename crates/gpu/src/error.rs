@@ -74,13 +74,34 @@ impl<T> Named<T> for Result<T, DriverError> {
     fn named(self, device: usize, call: &'static str) -> Result<T, GpuError> {
         self.map_err(|error| match error.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::OutOfMemory { device, call },
-            _ => GpuError::Call {
+            code => GpuError::Call {
                 device,
                 call,
-                message: error.to_string(),
+                message: if poisons(code) {
+                    format!("{error}; this process can use the device no more, a new one can")
+                } else {
+                    error.to_string()
+                },
             },
         })
     }
+}
+
+/// Whether every later call of the process for the device will fail the same way.
+fn poisons(code: sys::CUresult) -> bool {
+    use sys::CUresult as Code;
+    matches!(
+        code,
+        Code::CUDA_ERROR_ILLEGAL_ADDRESS
+            | Code::CUDA_ERROR_MISALIGNED_ADDRESS
+            | Code::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | Code::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | Code::CUDA_ERROR_INVALID_PC
+            | Code::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | Code::CUDA_ERROR_LAUNCH_FAILED
+            | Code::CUDA_ERROR_LAUNCH_TIMEOUT
+            | Code::CUDA_ERROR_ECC_UNCORRECTABLE
+    )
 }
 
 #[cfg(test)]
@@ -89,8 +110,8 @@ mod tests {
 
     #[test]
     fn a_shortage_of_memory_is_told_from_a_fault() {
-        let failed = |code| Err::<(), _>(DriverError(code)).named(3, "cuLaunchKernel");
-        let short = failed(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        let code = sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        let short = Err::<(), _>(DriverError(code)).named(3, "cuLaunchKernel");
         assert!(matches!(
             short,
             Err(GpuError::OutOfMemory {
@@ -98,7 +119,14 @@ mod tests {
                 call: "cuLaunchKernel"
             })
         ));
-        let closed = failed(sys::CUresult::CUDA_ERROR_INVALID_HANDLE);
-        assert!(matches!(closed, Err(GpuError::Call { device: 3, .. })));
+    }
+
+    /// The driver's words of an error are its library's, which tests may not have.
+    #[test]
+    fn errors_that_outlast_a_call_are_known() {
+        assert!(poisons(sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
+        assert!(poisons(sys::CUresult::CUDA_ERROR_ECC_UNCORRECTABLE));
+        assert!(!poisons(sys::CUresult::CUDA_ERROR_INVALID_HANDLE));
+        assert!(!poisons(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY));
     }
 }

@@ -121,7 +121,9 @@ fn a_shortage_of_memory_takes_no_only_device_out() {
     assert!(engine.status().devices[0].in_service);
     devices[0].inject(Step::LoadWitness, Fault::Error, 2);
     submit(&engine, &ToyJob::new(circuit, [2]));
-    wait_until("the device is out of service", || !engine.status().devices[0].in_service);
+    eventually("a device out of service", || {
+        !engine.status().devices[0].in_service
+    });
 }
 
 #[test]
