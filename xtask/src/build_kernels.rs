@@ -39,7 +39,7 @@ const FLAGS: &[&str] = &[
 
 #[derive(Args)]
 pub struct Options {
-    /// Architectures, such as 90 for an H100 or H200; the last also as PTX, for newer devices
+    /// Architectures, such as 90 for an H100 or H200; the highest also as PTX, for newer devices
     #[arg(long, value_delimiter = ',', default_values_t = [80, 86, 89, 90, 100, 120], value_parser = clap::value_parser!(u32).range(OLDEST..))]
     arch: Vec<u32>,
 }

@@ -85,7 +85,7 @@ pub(crate) fn failure(error: GpuError) -> BackendError {
             return BackendError::OutOfMemory {
                 device: named(device),
                 call,
-                message,
+                message: "out of memory".to_owned(),
             };
         }
         GpuError::Call { device, call, .. } => (named(device), call),

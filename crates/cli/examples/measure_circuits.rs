@@ -222,7 +222,10 @@ fn measure(
     }
     let memory_last = left();
     let budgets = [None, Some(8 << 30)];
-    let memories = budgets.map(|budget| memory(&pce, &key, &packed, &first, budget));
+    let memories = budgets.map(|budget| {
+        memory(&pce, &key, &packed, &first, budget)
+            .with_context(|| format!("with a budget of {budget:?} bytes"))
+    });
     let memories: Vec<_> = memories.into_iter().collect::<Result<_, _>>()?;
     if options.check {
         check(&pce, &key, &packed, &first)?;

@@ -9,6 +9,9 @@ use crate::{Argument, Buffer, Device, Event, GpuError, Grid, Plain, event, pinne
 
 /// Bytes up to which an upload is left to the driver, which stages it itself.
 const SMALL: usize = 64 << 10;
+/// How often an allocation that fails waits for what the device's streams have freed. Other threads free and allocate
+/// meanwhile, and what they free is counted as free before their streams come to it.
+const RECLAIMS: usize = 8;
 
 /// A stream's handle, which is closed when the last who holds it is done.
 #[derive(Debug)]
@@ -94,10 +97,15 @@ impl Stream {
         pool.reserve(bytes)?;
         // The driver has no empty allocations.
         let size = bytes.max(1);
-        let taken = pool.allocate(size, self.raw()).or_else(|_| {
-            self.reclaim()?;
-            pool.allocate(size, self.raw())
-        });
+        let mut taken = pool.allocate(size, self.raw());
+        for _ in 0..RECLAIMS {
+            if taken.is_ok() {
+                break;
+            }
+            taken = self
+                .reclaim()
+                .and_then(|()| pool.allocate(size, self.raw()));
+        }
         taken.inspect_err(|_| pool.release(bytes))
     }
 
