@@ -5,9 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::support::daemon::{client, start_in};
+use crate::support::daemon::{client, open, start_in};
 use crate::support::{check, prove, request, start, status, submit, wait};
 use cuzk_daemon::Address;
+use cuzk_daemon::config::Config;
 use cuzk_proto::v1::await_proof_response::Status;
 use cuzk_proto::v1::{GetStatusRequest, PreloadSrsRequest, SubmitProofRequest};
 use tonic::Code;
@@ -128,9 +129,7 @@ async fn a_job_that_is_given_back_at_each_end_is_never_given_up() {
             _ => daemon.end_now().await,
         }
     }
-    let queue =
-        cuzk_queue::EmbeddedQueue::open(&folder.path().join("store"), Default::default(), 1);
-    let queue = queue.expect("the daemon is gone");
+    let queue = open(&folder.path().join("store"), &Config::default()).await;
     let id = id.parse().expect("an id");
     let job = cuzk_queue::JobQueue::job(&queue, id).expect("it is known");
     assert_eq!(

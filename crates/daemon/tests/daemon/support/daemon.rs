@@ -63,7 +63,7 @@ pub async fn start_in(folder: &Path, change: impl FnOnce(&mut Config)) -> Runnin
 }
 
 /// Opens a store, once an earlier daemon of this process has let go of it.
-async fn open(store: &Path, config: &Config) -> EmbeddedQueue {
+pub async fn open(store: &Path, config: &Config) -> EmbeddedQueue {
     for _ in 0..500 {
         match EmbeddedQueue::open(store, config.queue.clone(), 1) {
             Err(QueueError::Held { .. }) => tokio::time::sleep(Duration::from_millis(10)).await,
